@@ -1,5 +1,5 @@
-// The nouns of a store but its history, in one piece: they share most of their code. open.ts loads it with the first call of
-// any of them.
+// All nouns of a store except its history, in one module, because they share most of their code. open.ts loads this
+// module with the first call of any of these nouns.
 import { createAgents } from "./agents/agents.ts";
 import type { BlobBackend } from "./contracts/blobs.ts";
 import type { Holdfast } from "./contracts/holdfast.ts";
@@ -45,7 +45,7 @@ export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: N
   const blobs = createBlobs(storage, {
     ttlMs: blobTtlMs,
     ...(backend === undefined ? {} : { backend }),
-    // What deleted sessions keep although no session inherits it.
+    // First remove what deleted sessions keep although no session inherits it any more.
     freeBefore: async () => (await shrinkTombstones(storage, payloads)).bytes ?? 0,
   });
   return {

@@ -1,4 +1,4 @@
-// The composition root: from a URL to a store. The only place that knows both the rules and the engines.
+// The composition root: makes a store from a URL. Only this file imports both the rules and the engines.
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { OpenClaims } from "./captures/open-claims.ts";
@@ -67,12 +67,12 @@ export async function open(url: string, options: OpenOptions = {}): Promise<Hold
   return openDriver(await connect(target, settings), target.shown, settings, options);
 }
 
-/** For the command line, which loads no index.ts: what `open` takes as `blobs`. */
+/** Makes the value of the option `blobs`. For the command line, which does not load index.ts. */
 export function blobsIn(directory: string, options: FileBlobsOptions): BlobBackend {
   return fileBlobs(directory, options);
 }
 
-/** For the simulator: a store on a driver that it made, with what it puts between the rules and storage. */
+/** For the simulator: opens a store on the simulator's driver. `between` wraps the storage that the rules get. */
 export async function openOn(
   driver: Driver,
   options: OpenOptions,
@@ -100,12 +100,12 @@ async function openDriver(
     lazy,
   };
   const composed = compose(info, base);
-  // A simulation is the time itself: none of it may pass between a call and what the call does.
+  // In a simulation no time may pass between a call and its effect, so all code is loaded here.
   if (environment.isTimeSource === true) await lazy.loadAll();
   return { ...composed, clock };
 }
 
-/** What the parts of a store are made of. */
+/** What every part of a store is created from. */
 interface Base {
   readonly storage: Storage;
   readonly payloads: Payloads;
@@ -130,9 +130,9 @@ type ComposedStore = Omit<Holdfast, "clock"> & Fencing & StoredCaptures;
 
 function compose(info: StoreInfo, base: Base): ComposedStore {
   const { storage, payloads, options, lookup, lazy } = base;
-  const { runs, close: giveBack } = createRuns(storage, payloads, lookup, lazy);
+  const { runs, close: releaseRuns } = createRuns(storage, payloads, lookup, lazy);
   const claims = new OpenClaims();
-  const hurry = async () => void (await Promise.all([giveBack(), claims.close(storage.environment)]));
+  const hurry = async () => void (await Promise.all([releaseRuns(), claims.close(storage.environment)]));
   const lifetime = new Lifetime(() => storage.close(), hurry);
   const close = () => lifetime.close();
   const { history, ...nouns } = createNouns(base);
@@ -186,7 +186,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
 /** The verbs of nouns.ts. */
 const NOUN_VERBS = { ...CATALOGUE, sessions: SESSION_VERBS };
 
-/** A history's code is there from the start: an append is what a program most often does first. */
+/** The code of history is loaded from the start, because most programs append first. */
 function createNouns({ storage, payloads, settings, options, lookup, lazy }: Base): Nouns & Pick<Holdfast, "history"> {
   const part = lazy.part(NOUNS, (module) =>
     module.createNouns({ storage, payloads, lookup, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
@@ -215,7 +215,7 @@ const STORE_VERBS = { ...check, ...trace, ...query, ...stats };
 
 type StoreCalls = Checking & Tracing & Querying & Pick<Holdfast, "stats">;
 
-/** The calls of the store itself, each with the code that it needs. */
+/** The verbs of the store itself. The first call of each loads the code that it needs. */
 function createStoreCalls({ storage, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
   const stats = lazy.part(STATS, ({ createStats }) => createStats(storage));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
@@ -229,7 +229,7 @@ function createStoreCalls({ storage, lookup, lazy }: Base, blobs: Blobs): StoreC
   };
 }
 
-/** The verbs that read whole sessions: their code is loaded with the first call of one of them. */
+/** The verbs that read whole sessions. The first call of one of them loads their code. */
 function createArchiveVerbs({ storage, payloads, settings, lookup, lazy }: Base): ArchiveVerbs {
   const archives = lazy.part(ARCHIVES, ({ createArchives }) =>
     createArchives(storage, payloads, lookup, () => openScratch(settings)),
@@ -237,7 +237,7 @@ function createArchiveVerbs({ storage, payloads, settings, lookup, lazy }: Base)
   return lazy.members(archives, (part) => part, ARCHIVE_VERBS);
 }
 
-/** A private store in memory; SQLite also where the store itself is PostgreSQL. */
+/** Opens a private store in memory. It is SQLite even if the caller's store is PostgreSQL. */
 export async function openScratch({
   environment,
   busyMs = BUSY_MS,
@@ -285,12 +285,12 @@ async function connect(target: StoreTarget, settings: Settings): Promise<Driver>
   return openSqlite({ ...settings, path: target.path });
 }
 
-/** undefined when there is nothing. */
+/** undefined if nothing has this path. */
 function look(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    throw new HoldfastError("PermissionDenied", `cannot look at ${path}`, {
+    throw new HoldfastError("PermissionDenied", `cannot read the properties of ${path}`, {
       details: { path },
       hint: "Check that this user may enter the directories that lead there.",
       cause,

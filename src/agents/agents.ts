@@ -1,5 +1,5 @@
-// Registered identities: what an agent is called, runs on and may use. An agent that only ever spoke is registered by
-// its first message; describing it is update(), and create() is for a new id.
+// Registered agents: an agent's name, model and tools. The first message of an unknown agent registers it. update()
+// describes an existing agent, and create() makes one with a new id.
 import type { Agent, Agents } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
@@ -40,7 +40,7 @@ async function liveAgent(storage: Storage, id: string): Promise<AgentColumns | n
   return columns;
 }
 
-/** The given fields as columns, and the tags as they are to be found by. */
+/** The given fields as columns, and the tags for their index. */
 interface CheckedAgent {
   readonly columns: Partial<AgentColumns>;
   readonly tags: readonly string[] | undefined;
@@ -68,12 +68,13 @@ async function create(storage: Storage, { id: given, ...described }: AgentArgume
   return decide(storage, async () => {
     const [row] = await storage.query("agent.get", { id });
     if (row !== undefined && row.deleted_at === null) {
-      throw new HoldfastError("AlreadyExists", `there is an agent ${JSON.stringify(id)} already`, {
+      throw new HoldfastError("AlreadyExists", `an agent ${JSON.stringify(id)} exists already`, {
         details: { kind: "agent", id },
-        hint: "Leave the id out, or describe the one that is there with agents.update().",
+        hint: "Leave the id out, or change the existing agent with agents.update().",
       });
     }
-    // The id of a deleted agent may be used again; its version keeps growing, so that no old guard fits the new one.
+    // The id of a deleted agent may be reused. Its version continues to increase, so that no old guard matches the new
+    // agent.
     const at = storage.environment.now();
     const next = { ...plainAgent(id, at, (row?.version ?? 0) + 1), ...columns };
     const agent = agentOf(next);
@@ -81,7 +82,7 @@ async function create(storage: Storage, { id: given, ...described }: AgentArgume
   });
 }
 
-/** `tags` undefined: they stay as they are. */
+/** `tags` undefined: the tags stay. */
 function writeAgent(next: AgentColumns, expect: number | null, tags: readonly string[] | undefined): Commit {
   const tagged = (tags ?? []).map(
     (tag): Write => ({ op: "insert", table: "agent_tags", row: { tag, agent_no: { agent: next.id } } }),
@@ -102,7 +103,7 @@ async function update(storage: Storage, id: string, patch: AgentArguments<"updat
     if (row === null) {
       throw new HoldfastError("NotFound", `there is no agent ${JSON.stringify(id)}`, {
         details: { kind: "agent", id },
-        hint: "Create it first, or list what there is with agents.list().",
+        hint: "Create it first, or list the agents with agents.list().",
       });
     }
     if (expected !== undefined && row.version !== expected) {
@@ -111,19 +112,19 @@ async function update(storage: Storage, id: string, patch: AgentArguments<"updat
         `the agent ${JSON.stringify(id)} has version ${row.version}, not ${expected}`,
         {
           details: { kind: "agent", id, expected, actual: row.version },
-          hint: "Get the agent, look at what changed, and update again.",
+          hint: "Read the agent again, and repeat the update if it is still right.",
         },
       );
     }
     if (Object.keys(columns).length === 0) return { answer: agentOf(row) };
     const next = { ...row, ...columns, updated_at: storage.environment.now(), version: row.version + 1 };
-    // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.
+    // Before the commit: a damaged row is refused, unless the patch replaces exactly the damaged fields.
     const agent = agentOf(next);
     return { commit: writeAgent(next, row.version, tags), answer: () => agent };
   });
 }
 
-/** An erasure (rule LG6): the words of its blocks and of its description are gone from the files as well. */
+/** Erases (rule LG6) the texts of the agent's blocks and description, from the files too. */
 async function remove(storage: Storage, payloads: Payloads, id: string): Promise<boolean> {
   let later: readonly DiscardedRow[] = [];
   const removed = await decide(storage, async () => {
@@ -133,7 +134,7 @@ async function remove(storage: Storage, payloads: Payloads, id: string): Promise
     const at = storage.environment.now();
     const leaving = leaveBlock(id, blocks, await storage.query("blocks.users", { agent: id }), at);
     later = await storage.query("blocks.discarded", { agent: id });
-    // The row stays, because messages name the agent by its number; what described the agent does not.
+    // The row stays without its description, because messages refer to the agent by its number.
     const gone = { ...plainAgent(id, row.created_at, row.version + 1), updated_at: at, deleted_at: at };
     const commit: Commit = {
       solo: true,

@@ -1,5 +1,5 @@
-// An agent's ordered set of blocks, changed as a whole: which stored block each wanted one is, what differs, and which
-// blocks are left out. Saving the same set again writes nothing.
+// Replaces an agent's ordered set of blocks: matches each new block with a stored one, finds the differences, and
+// removes blocks that are left out. Saving the same set again writes nothing.
 import type { Block, BlockInput } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -13,14 +13,14 @@ import { checkFits, type EditKind, writeVersion } from "./edits.ts";
 import { plainAgent, type StoredBlock, storedBlock } from "./rows.ts";
 import { blockGuard, type Change, distinctGuards, joinBlock, leaveBlock, touchBlock, userGuard } from "./sharing.ts";
 
-/** What an edit works with. */
+/** The stores that an edit needs. */
 export interface EditContext {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly prepare: Prepare;
 }
 
-/** A block the agent shall have, and the stored one it is, if any. */
+/** A block of the new set, and the stored block that it replaces, if any. */
 interface ArrangedBlock {
   readonly block: Block;
   readonly stored: StoredBlock | null;
@@ -38,7 +38,7 @@ export function checkDistinct(inputs: readonly BlockInput[]): readonly BlockInpu
   return inputs;
 }
 
-/** What an agent has now; `row` is null for an unknown one. */
+/** The agent's present blocks; `row` is null for an unknown agent. */
 export interface BlockSet {
   readonly agent: string;
   readonly row: AgentRow | null;
@@ -46,13 +46,13 @@ export interface BlockSet {
 }
 
 export async function readSet(storage: Storage, payloads: Payloads, agent: string): Promise<BlockSet> {
-  // The agent's version is read first: its guard then covers everything that is read after it.
+  // The agent's version is read first, so that its guard covers everything that is read after it.
   const [row] = await storage.query("agent.get", { id: agent });
   const rows = await storage.query("blocks.load", { agent });
   return { agent, row: row ?? null, current: await Promise.all(rows.map((one) => storedBlock(payloads, one))) };
 }
 
-/** Gives the agent exactly the wanted blocks, in their order. */
+/** Replaces the agent's blocks by exactly the given ones, in their order. */
 export async function arrangeBlocks(
   { storage, payloads, prepare }: EditContext,
   { agent, row, current }: BlockSet,
@@ -95,7 +95,7 @@ interface ForeignBlocks {
   readonly users: readonly BlockUserRow[];
 }
 
-/** Blocks named by id that the agent does not have yet, and the agents that have them. */
+/** Blocks that are named by id and that the agent does not have yet, with the agents that have them. */
 async function readForeign(
   storage: Storage,
   payloads: Payloads,
@@ -126,7 +126,8 @@ function place(
   at: number,
 ): readonly ArrangedBlock[] {
   const known = [...current, ...foreign];
-  // A block that is named by its id is that one, also when it gets a new label and its old one is wanted too.
+  // An id takes precedence over a label: a block that is named by its id may get a new label while another one gets its
+  // old label.
   const named = new Set(inputs.map((input) => input.id));
   return inputs.map((input) => {
     const stored = known.find(({ block }) =>
@@ -169,13 +170,15 @@ function writePlaced(prepare: Prepare, { block, stored, edit }: ArrangedBlock): 
   return writeVersion(prepare, block, edit ?? "set", edit === "configured" ? (stored?.sha256 ?? null) : null);
 }
 
-/** Other agents know a shared block by its label, and may have another block with the new one. */
+/**
+ * Refuses a new label for a shared block: the other agents use the label, and may have another block with the new one.
+ */
 function checkUnshared(agent: string, block: Block, users: readonly BlockUserRow[]): void {
   const others = users.filter((user) => user.block === block.id && user.agent !== agent).map((user) => user.agent);
   if (others.length === 0) return;
   throw new HoldfastError("Conflict", `the block ${JSON.stringify(block.id)} is shared, so its label cannot change`, {
     details: { kind: "block", id: block.id, agents: others },
-    hint: "Save it under the label it has.",
+    hint: "Save it with its present label.",
   });
 }
 
@@ -184,7 +187,7 @@ function sameOrder(current: readonly StoredBlock[], blocks: readonly Block[]): b
 }
 
 /**
- * Writes the list anew, registers an agent that is unknown or deleted, and changes the version that guards of the list
+ * Rewrites the list, registers an agent that is unknown or deleted, and increments the version that guards of the list
  * compare.
  */
 function changeSet(

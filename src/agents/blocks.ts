@@ -1,4 +1,4 @@
-// Core blocks: an agent's own small texts, needed on every request. Every edit is a version that stays readable.
+// Core blocks: an agent's small texts that are needed on every request. Every edit is a version that stays readable.
 import type { Agents, Block, BlockInput, BlockVersion } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
@@ -30,7 +30,7 @@ export type Blocks = Pick<
 
 type BlockStores = Omit<EditContext, "prepare">;
 
-/** Every attempt may prepare its own text; those that were not committed are released in the end. */
+/** Every attempt may prepare its own text; texts that were not committed are released at the end. */
 function deciding<T>(
   shelf: BlockStores,
   rule: (bench: EditContext) => Promise<Decision<T> | FinalAnswer<T>>,
@@ -95,7 +95,7 @@ async function existingBlock(shelf: BlockStores, agent: string, label: string): 
 interface BlockTarget {
   readonly agent: string;
   readonly label: string;
-  /** The version that the caller expects; any when it is not given. */
+  /** The version that the caller expects; any version by default. */
   readonly version?: number | undefined;
 }
 
@@ -103,7 +103,7 @@ interface BlockEdit {
   readonly kind: EditKind;
   /** The new value. */
   change(block: Block): string;
-  /** The value of a block that is not there yet; not given when it must be there. */
+  /** The value for a missing block; without it, the block must exist. */
   readonly initial?: string;
 }
 
@@ -115,11 +115,11 @@ async function edit(
   const rule = async (bench: EditContext): Promise<Decision<Block> | FinalAnswer<Block>> => {
     const held = await (initial === undefined ? existingBlock : findBlock)(shelf, agent, label);
     checkVersion(label, held?.block.version ?? 0, expected);
-    // A concurrent call may create it between these two reads: then it is there to be edited.
+    // If a concurrent call creates the block between these two reads, it is edited.
     if (held === null) return (await addBlock(bench, agent, { label, value: initial ?? "" })) ?? rule(bench);
     checkWritable(held.block);
     const value = change(held.block);
-    // What changes nothing is no edit: a call that is repeated after a lost answer leaves no version behind.
+    // An edit without a change writes no version, so a call can be repeated after a lost answer.
     return value === held.block.value ? { answer: held.block } : editCommit(bench, held.block, value, kind, null);
   };
   return deciding(shelf, rule);
@@ -137,7 +137,7 @@ async function editCommit(
   return { commit: { ...written, guards: [blockGuard(block.id, block.version)] }, answer: () => next };
 }
 
-/** One more at the end of the agent's blocks; null when it has one with that label. */
+/** Adds a block at the end of the agent's blocks; null if the agent has one with this label. */
 async function addBlock(
   bench: EditContext,
   agent: string,
@@ -160,7 +160,7 @@ function labelTaken(agent: string, label: string): HoldfastError {
   return new HoldfastError(
     "AlreadyExists",
     `the agent ${JSON.stringify(agent)} has a block ${JSON.stringify(label)} already`,
-    { details: { kind: "block", agent, label }, hint: "Take that block away with saveBlocks() first." },
+    { details: { kind: "block", agent, label }, hint: "Remove that block with saveBlocks() first." },
   );
 }
 
@@ -202,7 +202,7 @@ async function restore(shelf: BlockStores, agent: string, label: string, version
     if (row === undefined || row.version !== version) {
       throw new HoldfastError("NotFound", `the block ${JSON.stringify(label)} has no version ${version}`, {
         details: { kind: "block", agent, label, version },
-        hint: "List what there is with blockVersions().",
+        hint: "List the versions with blockVersions().",
       });
     }
     const { value } = await blockVersion(shelf.payloads, block.id, row);

@@ -1,5 +1,4 @@
-// Deleting an agent erases: the words of its blocks and of its description are in no file afterwards, and what others
-// still need stays.
+// Deleting an agent erases the texts of its blocks and description from all files, and keeps what others still need.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +9,7 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fileBlobs } from "../storage/blobs/file.ts";
 
-/** Words of an agent: in its blocks, in versions they had before, in what describes it. */
+/** Texts of an agent: in its blocks, in their earlier versions, and in its description. */
 const BLOCKS = ["xyzzy-value", "plugh-older", "plover-described", "grue-large"];
 const DESCRIPTION = ["quux-system", "frotz-name", "zork-metadata", "gnusto-tag"];
 
@@ -22,7 +21,7 @@ async function fill(hf: Holdfast): Promise<void> {
     tags: ["gnusto-tag"],
     metadata: { note: "zork-metadata" },
   });
-  // One of a megabyte and more, which is kept in parts.
+  // A block of more than a megabyte, which is stored in parts.
   const large = Array.from({ length: 130_000 }, (_, i) => `grue-large ${i}`)
     .join(" ")
     .slice(0, 900_000);
@@ -33,13 +32,13 @@ async function fill(hf: Holdfast): Promise<void> {
   await hf.agents.rethinkBlock("helper", "notes", "xyzzy-value");
 }
 
-/** Texts that compress are kept compressed: of those, the blobs are counted. */
+/** Long texts are stored compressed, so blobs are counted instead of searching for words. */
 async function blobsLeft(hf: Holdfast): Promise<number> {
   return (await hf.stats()).blobs.count;
 }
 
 describe("deleting an agent", () => {
-  test("LG6 SQLite: its words are in no file", async () => {
+  test("LG6 SQLite: its texts are in no file", async () => {
     const directory = mkdtempSync(join(tmpdir(), "holdfast-delete-"));
     const file = join(directory, "store.db");
     const hf = await open(file);
@@ -59,7 +58,7 @@ describe("deleting an agent", () => {
     }
   });
 
-  test("LG6 blobs outside the database go as well", async () => {
+  test("LG6 blobs outside the database are removed too", async () => {
     const directory = mkdtempSync(join(tmpdir(), "holdfast-delete-"));
     const outside = join(directory, "blobs");
     const hf = await open(join(directory, "store.db"), { blobs: fileBlobs(outside) });
@@ -83,7 +82,7 @@ const trouble = await whyUnreadable();
 const onPostgres = "deleting an agent on PostgreSQL";
 
 describe.skipIf(trouble !== null)(trouble === null ? onPostgres : `${onPostgres} (skipped: ${trouble})`, () => {
-  test("LG6 the rows of its blocks leave the tables' files", async () => {
+  test("LG6 the rows of its blocks are removed from the tables' files", async () => {
     const database = await ownDatabase();
     const hf = await open(database.url);
     const words = BLOCKS.filter((word) => word !== "grue-large");

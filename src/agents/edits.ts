@@ -1,4 +1,4 @@
-// One edit of one block: the checks it must pass, and the part of a commit that makes it a new version.
+// One edit of one block: its checks, and the part of a commit that writes the new version.
 import type { Block, BlockVersion } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Commit, Write } from "../contracts/storage/commit.ts";
@@ -12,8 +12,8 @@ type EditCommit = Required<Pick<Commit, "blobs" | "uses" | "writes">>;
 const VALUE = { media: "text/plain; charset=utf-8", utf8: true } as const;
 
 /**
- * Writes the block with a version of its own. `stored` is the blob that holds the value already, which is referred to
- * once more instead of being written again; null when there is none.
+ * Writes the block with a new version. `stored` is a blob that has the value already and gets one more reference
+ * instead of being written again; null if there is none.
  */
 export async function writeVersion(
   prepare: Prepare,
@@ -48,12 +48,12 @@ export function checkFits(label: string, value: string, limit: number): string {
   );
 }
 
-/** 0 stands for a block that is not there yet. */
+/** 0 is the version of a block that does not exist yet. */
 export function checkVersion(label: string, actual: number, expected: number | undefined): void {
   if (expected === undefined || expected === actual) return;
   throw new HoldfastError("Conflict", `the block ${JSON.stringify(label)} has version ${actual}, not ${expected}`, {
     details: { label, expected, actual },
-    hint: "Load the block, look at what changed, and edit again.",
+    hint: "Load the block again, and repeat the edit if it is still right.",
   });
 }
 
@@ -65,7 +65,7 @@ export function checkWritable(block: Block): void {
   });
 }
 
-/** The text with `find` replaced, which must stand in it exactly once. */
+/** Replaces `find`, which must occur exactly once. */
 export function replaceOnce(block: Block, find: string, put: string): string {
   const first = block.value.indexOf(find);
   if (first !== -1 && block.value.indexOf(find, first + 1) === -1) {
@@ -74,10 +74,10 @@ export function replaceOnce(block: Block, find: string, put: string): string {
   const where = first === -1 ? "nowhere" : "more than once";
   throw new HoldfastError(
     "Conflict",
-    `the text to replace stands ${where} in the block ${JSON.stringify(block.label)}`,
+    `the text to replace occurs ${where} in the block ${JSON.stringify(block.label)}`,
     {
       details: { label: block.label, found: first === -1 ? 0 : 2 },
-      hint: first === -1 ? "Load the block: it may have changed." : "Give more of the text around it.",
+      hint: first === -1 ? "Load the block: it may have changed." : "Include more of the text around it.",
     },
   );
 }

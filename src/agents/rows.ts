@@ -1,5 +1,5 @@
-// Agents and blocks between their rows and what callers see. What is answered after a write is made from the row that
-// was written, so that a later read cannot disagree with it.
+// Converts rows to agents and blocks, and back. The result of a write is made from the written row, so that a later
+// read cannot disagree with it.
 import type { Agent, Block, BlockVersion } from "../contracts/agents.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Queries } from "../contracts/storage/queries.ts";
@@ -69,7 +69,7 @@ export function agentOf(row: AgentColumns): Agent {
   };
 }
 
-/** A block and the blob its value is kept in. */
+/** A block, and the blob with its value. */
 export interface StoredBlock {
   readonly block: Block;
   readonly sha256: Uint8Array;

@@ -11,8 +11,9 @@ export interface Change {
 }
 
 /**
- * The agent gives these blocks up; `users` are all agents that have any of them. Its own list is written elsewhere. With
- * `erasedAt`, the values of blocks that go are removed at once; otherwise they wait for the next collection.
+ * Removes these blocks from the agent; `users` are all agents that have any of them. The agent's own list is written
+ * elsewhere. With `erasedAt`, the values of deleted blocks are removed at once; otherwise the next garbage collection
+ * removes them.
  */
 export function leaveBlock(
   agent: string,
@@ -38,7 +39,7 @@ export function leaveBlock(
   return { guards: changes.flatMap((change) => change.guards), writes: changes.flatMap((change) => change.writes) };
 }
 
-/** Another agent takes up the blocks that these have: one agent of each block moves on. */
+/** Adds another agent to the blocks of these agents: increments the version of one agent of each block. */
 export function joinBlock(users: readonly BlockUserRow[], at: number): Change {
   const oneOfEach = new Map(users.map((user) => [user.block, user.agent]));
   return {
@@ -59,7 +60,7 @@ export function blockGuard(id: string, version: number): Guard {
   return { check: "block.version", key: [id], expect: version };
 }
 
-/** Each once, as it was first read: two blocks may be shared with the same agent. */
+/** Removes duplicates and keeps the first guard: two blocks may be shared with the same agent. */
 export function distinctGuards(guards: readonly Guard[]): readonly Guard[] {
   const byKey = new Map<string, Guard>();
   for (const guard of guards) {

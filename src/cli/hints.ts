@@ -31,10 +31,7 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
       "or end it: `holdfast runs cancel RUN`",
   ],
   [/\bruns\.execute\(\).*\bruns\.cancel\(/, "wait until it ends, or end it: `holdfast runs cancel RUN`"],
-  [
-    /^Give another id to another piece of work/,
-    "choose another id; `holdfast runs show RUN` shows the run with this id",
-  ],
+  [/^Use another id for other work/, "choose another id; `holdfast runs show RUN` shows the run with this id"],
   [
     /\bruns\.unpause\(\).*\bruns\.cancel\(\)/,
     "if the original store no longer executes it, `holdfast runs unpause RUN` lets it continue here; `holdfast runs cancel RUN` ends it",

@@ -5,7 +5,7 @@ import type { Decision } from "../contracts/decisions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import { plainObject } from "../core/decode.ts";
-import { ownerWords } from "../core/run-owner.ts";
+import { formatOwner } from "../core/run-owner.ts";
 import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
@@ -258,8 +258,8 @@ function describeEvent(
       return { text: `begun by ${agent} ${data.agentVersion}${describeSource(data)}`, tone: "plain" };
     case "run/claimed":
       if (data.status === "recovering")
-        return { text: `its worker was gone; taken over by ${ownerWords(String(data.owner))}`, tone: "warn" };
-      return { text: `claimed by ${ownerWords(String(data.owner))}`, tone: "plain" };
+        return { text: `its worker was gone; taken over by ${formatOwner(String(data.owner))}`, tone: "warn" };
+      return { text: `claimed by ${formatOwner(String(data.owner))}`, tone: "plain" };
     case "run/released":
       if (data.recovered === true)
         return { text: "recovered: its worker was gone; another worker can claim it", tone: "warn" };

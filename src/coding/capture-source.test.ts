@@ -40,7 +40,7 @@ test("CA6 scripts that Claude Code would run by itself are not put back, and tha
   const here = localAgent("claude-code", { env: { HOME: root }, cwd, environment: realEnvironment() });
   const restored = await here.restore(source);
   expect(restored.files).toBe(1);
-  expect(restored.left).toEqual([{ path: script, why: "the agent would run it by itself" }]);
+  expect(restored.left).toEqual([{ path: script, why: "the agent would run this script without being asked to" }]);
   expect(existsSync(path.join(root, ".claude", script))).toBe(false);
 });
 

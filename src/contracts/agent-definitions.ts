@@ -1,5 +1,6 @@
-// An agent as its author declares it: its iterations, and what they are given. Iterations know the agent's tools and signals in two
-// forms: typed by name, when defineAgent() can infer the names, and untyped, for agents declared with `AgentDefinition` alone.
+// An agent as its author declares it: its iterations, and what they can call. The types of an iteration come in two
+// forms: with the names of the agent's tools and signals, if defineAgent() can infer them, and untyped, for agents
+// declared with `AgentDefinition` alone.
 
 import type { Json } from "./json.ts";
 import type { Message, MessageInput } from "./messages.ts";
@@ -10,13 +11,13 @@ import type { SessionSteps } from "./session-steps.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { AnyTool, Tool, ToolCaller, ToolCallsOf, ToolSpecs, UntypedToolCalls } from "./tools.ts";
 
-/** What an iteration ends in. */
+/** The result of an iteration: another iteration, or the end of the run. */
 export type Verdict =
   | { readonly verdict: "next"; readonly state: unknown }
   | { readonly verdict: "done"; readonly value: unknown }
   | { readonly verdict: "fail"; readonly error: unknown };
 
-/** What an iteration may do. Every call is a step with a place of its own, in the order in which they are made. */
+/** What an iteration may call. Every call is a step with its own position, in the order of the calls. */
 export interface Iteration<
   State = Json,
   Input = Json,
@@ -34,28 +35,36 @@ export interface Iteration<
   readonly tools: Calls;
   /** Calls one of the agent's tools by its name. */
   readonly tool: ToolCaller<Calls>;
-  /** One of the agent's models by its name, its only one when none is named, or a model given here; the request is recorded. */
+  /**
+   * Calls a model: one of the agent's by its name, its only one if no name is given, or the model given here. The
+   * request is recorded.
+   */
   model(request: unknown, model?: ModelName | Model): Promise<RecordedReply>;
   message(
     message: MessageInput,
     options?: {
-      /** The model call that wrote it: `reply.call`. */
+      /** The model call that wrote the message: `reply.call`. */
       readonly call?: string;
     },
   ): Promise<Message>;
   now(): Promise<number>;
-  /** 0 to 1, the same again when the iteration is replayed. */
+  /** A number from 0 to 1. A replay of the iteration returns the same number. */
   random(): number;
   sleep(ms: number): Promise<void>;
-  /** 1 to 60 minutes, 2 when not given: the run frees its worker meanwhile. */
+  /** Pauses the run for 1 to 60 minutes, 2 by default. Its worker is free meanwhile. */
   pause(minutes?: number): Promise<void>;
-  /** The payload of the oldest signal of this name that was not received yet; null after the timeout. */
+  /**
+   * Waits for a signal and returns its payload: the oldest signal of this name that the run has not received yet. null
+   * after the timeout.
+   */
   readonly waitFor: SignalWaiter<Signals>;
   spawn<ChildInput = Json, ChildOutput = Json>(
     agent: RunnableAgent<ChildInput, ChildOutput>,
     ...options: MaySpare<SpawnOptions<ChildInput>>
   ): Promise<RunResult<ChildOutput>>;
-  /** Steps of each branch are numbered for themselves, whichever is faster. */
+  /**
+   * Runs branches concurrently. The steps of each branch are numbered separately, so that their order does not matter.
+   */
   parallel<T extends readonly unknown[]>(
     ...branches: {
       readonly [K in keyof T]: (iteration: Iteration<State, Input, Output, Calls, Signals, ModelName>) => Promise<T[K]>;
@@ -66,21 +75,21 @@ export interface Iteration<
   fail(error: unknown): Verdict;
 }
 
-/** Arguments without required fields can be left out. */
+/** The last argument may be left out if all its fields are optional. */
 export type MaySpare<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
 
 export type SpawnOptions<Input = Json> = {
   readonly session?: string;
-  /** Works in this session under its own agent and run; `forget`: its messages are cleared when it ends. */
+  /** The child works in this session under its own agent and run. `forget`: its messages are cleared when it ends. */
   readonly sameSession?: boolean;
   readonly forget?: boolean;
   readonly limits?: RunLimits;
 } & InputOf<Input>;
 
 /**
- * `State`, `Input` and `Output` are the types of what is kept as JSON. defineAgent() infers them from validators; without
- * validators they are the caller's word, and nothing is checked at run time but that it is JSON. `Accepted` is what callers give
- * as input, where the validator makes something else of it.
+ * `State`, `Input` and `Output` are the types of values that are stored as JSON. defineAgent() infers them from
+ * validators. Without validators they are not checked at run time, except that the values must be JSON. `Accepted` is
+ * the type of input that callers pass, if the validator converts it.
  */
 export interface AgentDefinition<
   State = Json,
@@ -95,16 +104,16 @@ export interface AgentDefinition<
   readonly version: string;
   /** Validates the input when a run begins, and again whenever it is continued. */
   readonly input?: StandardSchema<Accepted, Input>;
-  /** Validates what initial() and next() give. It must accept what it gives. */
+  /** Validates the results of initial() and next(). It must accept its own output. */
   readonly state?: StandardSchema<unknown, State>;
-  /** Validates the value of done(). It must accept what it gives. */
+  /** Validates the value of done(). It must accept its own output. */
   readonly output?: StandardSchema<unknown, Output>;
-  /** The signals it waits for, and validators of what they carry. */
+  /** The signals that the agent waits for, and validators of their payloads. */
   readonly signals?: SignalSchemas<Signals>;
   readonly tools?: Readonly<Record<string, Tool>>;
   readonly models?: Readonly<Record<ModelName, Model>>;
   readonly limits?: RunLimits;
-  /** The first state, made of the input; the input itself when not given. */
+  /** Makes the first state from the input. Without it, the input is the first state. */
   initial?(input: Input): State;
   iterate(
     iteration: Iteration<State, Input, Output, Calls, Signals, ModelName>,
@@ -112,7 +121,7 @@ export interface AgentDefinition<
   ): Promise<Verdict> | Verdict;
 }
 
-/** Whatever its state and its input are. */
+/** An agent with any types of state and input. */
 export interface AnyAgent extends Pick<AgentDefinition, "id" | "version" | "models" | "limits"> {
   readonly tools?: Readonly<Record<string, AnyTool>>;
   readonly input?: StandardSchema;
@@ -123,23 +132,23 @@ export interface AnyAgent extends Pick<AgentDefinition, "id" | "version" | "mode
   iterate(iteration: Iteration<never, never, Json, never, never>, state: never): Promise<Verdict> | Verdict;
 }
 
-/** An agent by what its callers need to know: the input it accepts, and the value it gives. */
+/** The part of an agent's type that its callers need: the input it accepts, and the value it returns. */
 export interface RunnableAgent<Accepted = Json, Output = Json> extends AnyAgent {
   readonly input?: StandardSchema<Accepted, unknown>;
   readonly output?: StandardSchema<unknown, Output>;
 }
 
-/** An agent that says nothing of its input takes any. */
+/** An agent that does not declare its input accepts any. */
 export type InputOf<Input> = Json extends Input
   ? { readonly input?: unknown }
   : null extends Input
     ? { readonly input?: Input }
     : { readonly input: Input };
 
-/** Signals of an agent that does not declare them: any name, any JSON. */
+/** Signals of an agent that does not declare any: every name and every JSON is allowed. */
 export type UntypedSignals = Readonly<Record<string, Json>>;
 
-/** The value of a run; any JSON where the agent declares no `output`. */
+/** The value of a run: any JSON if the agent declares no `output`. */
 export type ValueArguments<Output> = Json extends Output
   ? [value?: unknown]
   : null extends Output
@@ -177,7 +186,7 @@ interface TypedSignalWaiter<Signals> {
 
 export type SignalSchemas<Signals> = { readonly [Name in keyof Signals]: StandardSchema<unknown, Signals[Name]> };
 
-/** What defineAgent() takes. */
+/** The argument of defineAgent(). */
 export interface AgentSpec<
   State,
   Input,

@@ -26,18 +26,20 @@ export interface Block {
   readonly id: string;
   readonly label: string;
   readonly value: string;
-  /** Characters (code points) the value may have. */
+  /** The maximum length of the value in characters (code points). */
   readonly limit: number;
   readonly description: string;
   readonly readOnly: boolean;
-  /** 1 for a new block; every edit adds one. */
+  /** 1 for a new block; every edit adds 1. */
   readonly version: number;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
 export interface BlockInput extends Partial<Pick<Block, "value" | "limit" | "description" | "readOnly">> {
-  /** Names an existing block, to share or to keep it; a block with the same label is kept otherwise. */
+  /**
+   * The id of an existing block, to share or to keep it. Without an id, the agent's block with the same label is kept.
+   */
   readonly id?: string;
   readonly label: string;
 }
@@ -49,7 +51,7 @@ export interface BlockVersion extends Pick<Block, "version" | "value"> {
 }
 
 export interface Agents {
-  /** AlreadyExists when the id is taken. */
+  /** AlreadyExists if the id is taken. */
   create<M extends object = JsonObject>(input?: AgentInput<M>): Promise<Agent>;
   get(id: string): Promise<Agent | null>;
   list(filter?: PageOptions & { readonly tag?: string; readonly agentType?: string }): Promise<Page<Agent>>;
@@ -62,16 +64,19 @@ export interface Agents {
     },
   ): Promise<Agent>;
   /**
-   * An erasure: what described it goes, and its blocks with all their versions unless another agent shares them, from the
-   * files too. Its messages stay with their sessions.
+   * Erases the agent's description, and its blocks with all their versions unless another agent shares them, from the
+   * files too. Its messages stay in their sessions.
    */
   delete(id: string): Promise<boolean>;
 
-  /** Makes exactly these, in this order, the agent's blocks. Same label (or id): updated in place when it differs. */
+  /**
+   * Replaces the agent's set of blocks by exactly these, in this order. A block with the same label (or id) is updated
+   * in place if it differs.
+   */
   saveBlocks(agent: string, blocks: readonly BlockInput[]): Promise<readonly Block[]>;
   loadBlocks(agent: string): Promise<readonly Block[]>;
   getBlock(agent: string, label: string): Promise<Block | null>;
-  /** Adds the text at the end; creates the block when the agent has none with this label. */
+  /** Adds the text at the end of the block; creates the block if the agent has none with this label. */
   appendBlock(
     agent: string,
     label: string,
@@ -81,7 +86,7 @@ export interface Agents {
       readonly version?: number;
     },
   ): Promise<Block>;
-  /** Replaces the only occurrence of `find`; Conflict when it occurs nowhere or more than once. */
+  /** Replaces the only occurrence of `find`; Conflict if it does not occur, or occurs more than once. */
   replaceInBlock(
     agent: string,
     label: string,
@@ -102,7 +107,7 @@ export interface Agents {
       readonly version?: number;
     },
   ): Promise<Block>;
-  /** The other agent sees, and edits, the same block from now on. */
+  /** From now on the other agent reads and edits the same block. */
   shareBlock(agent: string, label: string, withAgent: string): Promise<Block>;
   blockVersions(agent: string, label: string, page?: PageOptions): Promise<Page<BlockVersion>>;
   /** The old value becomes a new version; nothing is lost. */

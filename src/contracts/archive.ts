@@ -1,6 +1,6 @@
-// What is made of whole sessions: an archive, which is one file that is complete alone; and what sessions cost, share and descend from.
-// Promise of an import: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
-// happens whole or not at all; what was erased stays erased.
+// Verbs on whole sessions: archives, each one complete file, and the cost, differences and lineage of sessions. Promise
+// of an import: the imported session has the ids, seqs, times, hashes and heads of the exported one, on either engine;
+// an import happens whole or not at all; erased content stays erased.
 import type { Call } from "./calls.ts";
 import type { Counts, Head } from "./heads.ts";
 import type { Invocation } from "./invocations.ts";
@@ -12,74 +12,74 @@ import type { Session } from "./session.ts";
 export interface ImportReport {
   /** The session that was exported. */
   readonly session: string;
-  /** The session itself, and those it invoked if `children` was given. */
+  /** The session itself, and, with `children`, the sessions that it invoked. */
   readonly sessions: readonly {
     readonly id: string;
-    /** imported: it was not here before; there: it was, just as it is in the file. */
+    /** imported: this store did not have the session. there: this store had it, exactly as in the file. */
     readonly outcome: "imported" | "there";
     readonly seq: number;
-    /** Chain hash at seq, hex. */
+    /** The chain hash at seq, hex. */
     readonly chain: string;
   }[];
-  /** Sessions of which only what others inherit came along. */
+  /** Sessions of which the file has only the parts that others inherit. */
   readonly inherited: readonly string[];
-  /** Those of them that are here only so far, until an archive of the whole session is imported. */
+  /** Those of them that this store has only in part, until their own archive is imported. */
   readonly partial: readonly string[];
   readonly rows: number;
   readonly blobs: number;
-  /** Names in the file that are taken here, and so were left out. */
+  /** Aliases in the file that were left out because they are taken here. */
   readonly aliasesTaken: readonly string[];
 }
 
-/** What calls took and cost, as far as it is known. */
+/** The tokens and the cost of calls, as far as they are known. */
 export interface Spending {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
-  /** Calls that did not say how many tokens they took. */
+  /** The number of calls whose tokens are unknown. */
   readonly unknownTokens: number;
-  /** Of the calls whose cost is known. */
+  /** The sum over the calls whose cost is known. */
   readonly costUsd: number;
-  /** Calls whose cost is not known: what the side cost is then at least costUsd. */
+  /** The number of calls whose cost is unknown. If there are any, the true cost is at least costUsd. */
   readonly unknownCosts: number;
 }
 
 export interface DiffSide extends LogPosition {
   readonly head: Head | null;
   readonly counts: Counts;
-  /** Those the other side does not have, oldest first. */
+  /** The messages that the other side does not have, oldest first. */
   readonly messages: readonly MessageAt[];
-  /** Calls the other side does not have. */
+  /** The calls that the other side does not have. */
   readonly spent: Spending;
 }
 
 export interface Diff {
   readonly a: DiffSide;
   readonly b: DiffSide;
-  /** The last point both sides have in their past; null when they have none. */
+  /** The last position that both sides have in their past; null if there is none. */
   readonly ancestor:
     | (LogPosition & {
-        /** The newest head of it, when one was published by then. */
+        /** The newest head at that position, if one was published by then. */
         readonly head: string | null;
       })
     | null;
-  /** Messages both have. */
+  /** The number of messages that both sides have. */
   readonly common: number;
   readonly state: {
-    /** In b and not in a. */
+    /** Keys of b that a does not have. */
     readonly added: readonly string[];
     readonly removed: readonly string[];
     readonly changed: readonly string[];
-    /** Of each of these keys what it holds on either side; a side that does not have the key has no value. */
+    /** For each of these keys its value on both sides; a side without the key has no value. */
     readonly values: Readonly<Record<string, { readonly a?: Json; readonly b?: Json }>>;
   };
 }
 
-/** What sessions spent on calls of their own, on all of their branches; what a fork inherits is its source's. */
+/** What sessions spent on their own calls, on all branches. Calls that a fork inherits count for its source. */
 export interface CostReport {
   readonly total: Spending;
-  /** Those with calls, in the order of their ids. */
+  /** The sessions with calls, in the order of their ids. */
   readonly sessions: readonly {
     readonly session: string;
     readonly total: Spending;
@@ -87,14 +87,14 @@ export interface CostReport {
   }[];
 }
 
-/** A session and its edges. Of others only ids: they are in the list themselves when they are part of it. */
+/** A session and its edges. An edge has only the id of the other session, which may be in the list too. */
 export interface TreeSession
   extends Pick<Session, "id" | "title" | "status" | "kind" | "messages" | "seq" | "head" | "createdAt"> {
-  /** The branch it is on. */
+  /** The session's current branch. */
   readonly branch: number;
   readonly branches: readonly {
     readonly branch: number;
-    /** What it continues; null for the first branch of a session that was not made from another. */
+    /** The position that the branch continues; null for the first branch of a session without a source. */
     readonly from: LogPosition | null;
     /** Oldest first. */
     readonly heads: readonly (Pick<Head, "id" | "seq" | "status" | "at"> & { readonly summary: string | null })[];
@@ -106,6 +106,6 @@ export interface TreeSession
 export interface Tree {
   /** Newest first. */
   readonly sessions: readonly TreeSession[];
-  /** There are more than the limit. */
+  /** True if there are more than the limit. */
   readonly more: boolean;
 }

@@ -1,6 +1,6 @@
-// BlobStore of the storage contracts: content-addressed bytes, `sha256:<hex>` of what was given, one copy of each.
-// Promise: a ref is returned only after its bytes are durable; reads verify the hash; damage is BlobCorrupted naming
-// the blob; a ref expires by default unless it is pinned or a row refers to it.
+// BlobStore of the storage contracts: content-addressed bytes, named `sha256:<hex>`, with one copy of each content.
+// Promise: a ref is returned only after its bytes are durable; reads verify the hash; damage is BlobCorrupted, which
+// names the blob; a ref expires by default unless it is pinned or a row refers to it.
 import type { Json, Jsonable, Page, PageOptions } from "./json.ts";
 
 export interface BlobStat {
@@ -8,19 +8,19 @@ export interface BlobStat {
   readonly sha256: string;
   readonly size: number;
   readonly mediaType: string;
-  /** "utf-8" for text that was given as a string or as JSON, "binary" otherwise. */
+  /** "utf-8" for a blob that was stored from a string or JSON, "binary" otherwise. */
   readonly encoding: "utf-8" | "binary";
-  /** How the bytes are kept. */
+  /** The form in which the bytes are stored. */
   readonly compression: "none" | "zstd" | "chunks" | "segments";
-  /** Bytes this blob takes, as far as it does not share them. */
+  /** The stored bytes of this blob, without those that it shares with other blobs. */
   readonly storedSize: number;
-  /** Which backend holds them ("database", "file" …) and under which key. */
+  /** The backend that has the bytes ("database", "file" …) and the key there. */
   readonly store: string;
   readonly key: string;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly pinned: boolean;
-  /** Rows that refer to it, and one more when it is named inside another blob. */
+  /** The number of rows that refer to the blob, plus one if another blob names it. */
   readonly references: number;
 }
 
@@ -29,11 +29,16 @@ export interface BlobReferrer {
   readonly kind:
     | ("message" | "step" | "checkpoint" | "run" | "signal" | "event" | "annotation")
     | ("state" | "eval" | "call" | "snapshot" | "head" | "capture" | "block");
-  /** `session#seq`; `session/key` of state, `block#version` of a block, and of a head or a capture its own id. */
+  /**
+   * The row's id: `session#seq`, `session/key` for state, `block#version` for a block, and a head's or capture's own
+   * id.
+   */
   readonly id: string;
-  /** null: a block belongs to no session. */
+  /** null for a block, which belongs to no session. */
   readonly session: string | null;
-  /** content: the row is kept in it. attachment: what the row is kept in names it, as a message does an image. */
+  /**
+   * content: the blob is the row's content. attachment: the row's content names the blob, as a message names an image.
+   */
   readonly how: "content" | "attachment";
 }
 
@@ -42,7 +47,7 @@ export interface GcReport {
   readonly epoch: number;
   readonly condemned: number;
   readonly deleted: number;
-  /** Stored bytes given back, or that would be. */
+  /** Stored bytes that were freed, or that a dry run would free. */
   readonly bytes: number;
   readonly sealed: number;
   readonly orphans: number;
@@ -53,11 +58,17 @@ export interface Blobs {
     data: Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     options?: {
       readonly mediaType?: string;
-      /** Time to live of an unpinned, unreferenced ref; the store's `blobTtlMs` when not given, null for never. */
+      /**
+       * Time to live of a ref that is neither pinned nor referenced. Default: the store's `blobTtlMs`. null: never
+       * expires.
+       */
       readonly ttlMs?: number | null;
-      /** These bytes begin with that blob's bytes: only what was added is stored. A stream is gathered in memory first. */
+      /**
+       * A blob whose bytes are the beginning of these bytes: only the rest is stored. A stream is collected in memory
+       * first.
+       */
       readonly growsFrom?: string;
-      /** The caller does not change the array until it is stored, so it need not be copied. */
+      /** The caller promises not to change the array until it is stored, so it is not copied. */
       readonly owned?: boolean;
     },
   ): Promise<string>;
@@ -65,58 +76,61 @@ export interface Blobs {
     value: Jsonable<T>,
     options?: Omit<NonNullable<Parameters<Blobs["store"]>[1]>, "mediaType">,
   ): Promise<string>;
-  /** BlobNotFound, BlobExpired or BlobCorrupted when it cannot be given. */
+  /** Throws BlobNotFound, BlobExpired or BlobCorrupted. */
   resolve(ref: string): Promise<Uint8Array>;
   resolveText(ref: string): Promise<string>;
   resolveJson(ref: string): Promise<Json>;
-  /** In pieces, in order; the hash is verified by the end and a mismatch throws there. */
+  /** Returns the bytes in pieces, in order. The hash is verified at the end; a mismatch throws there. */
   stream(ref: string): AsyncIterable<Uint8Array>;
   exists(ref: string): Promise<boolean>;
   stat(ref: string): Promise<BlobStat | null>;
   /**
-   * By when the bytes first came, or with `sort: "size"` the largest first, without `order`; a cursor goes with the sort it was
-   * given for. Includes expired blobs that are not collected yet.
-   * Parts of larger blobs are not listed, nor is inline content: `stat` finds that by its ref.
+   * Lists blobs in the order in which they were first stored, or with `sort: "size"` (without `order`) the largest
+   * first. A cursor is valid only with the sort that it came from. The list includes expired blobs that are not
+   * collected yet. It includes neither parts of larger blobs nor inline content, which `stat` finds by its ref.
    */
   list(filter?: PageOptions & { readonly sort?: "age" | "size" }): Promise<Page<BlobStat>>;
-  /** Rows that refer to it, of the newest session first; 100 when no limit is given. This reads all rows of the store. */
+  /**
+   * Rows that refer to the blob, those of the newest session first; 100 by default. This call reads all rows of the
+   * store.
+   */
   referrers(ref: string, range?: { readonly limit?: number }): Promise<readonly BlobReferrer[]>;
-  /** Survives past expiry until unpinned. */
+  /** Keeps the blob beyond its expiry, until unpin(). */
   pin(ref: string): Promise<void>;
   unpin(ref: string): Promise<void>;
-  /** Reclaims at once; false when there is none; Conflict while a row refers to it. */
+  /** Deletes the blob at once; false if there is none; Conflict while a row refers to it. */
   delete(ref: string): Promise<boolean>;
-  /** Re-reads and re-hashes what is stored. */
+  /** Reads the stored bytes and compares their hash. */
   verify(
     ref: string,
   ): Promise<{ readonly ok: true; readonly size: number } | { readonly ok: false; readonly reason: string }>;
-  /** Repacks the open end of a grown blob into its final form; gc does it for blobs that stopped growing. */
+  /** Compresses the open end of a grown blob into its final form. gc does this for blobs that stopped growing. */
   seal(ref: string): Promise<void>;
   /**
-   * Collects expired blobs, by epochs: every call is one epoch, and a blob is freed by the third call after it expired,
-   * so that a concurrent store of the same bytes never loses them. A dry run reports what would be freed in the end.
-   * Also frees what deleted sessions keep although no fork inherits it any more.
+   * Collects expired blobs by epochs: every call is one epoch, and the third call after a blob expired frees it, so
+   * that a concurrent store of the same bytes never loses them. A dry run reports what would be freed in the end. Also
+   * frees the parts of deleted sessions that no fork inherits any more.
    */
   gc(options?: {
-    /** Report what would go, delete nothing. */
+    /** Report what would be deleted, and delete nothing. */
     readonly dryRun?: boolean;
     /**
-     * Afterwards writes the whole database anew, so that nothing of what was erased is left in its unused places. It needs
-     * room for a second copy, on SQLite up to two, and all writers wait until it is done; on SQLite this process does
-     * nothing else meanwhile. StoreBusy when others never let it have the store.
+     * Then rewrites the whole database, so that no erased content is left in its unused space. It needs disk space for
+     * a second copy, on SQLite for up to two, and all writers wait until it is done. On SQLite this process is blocked
+     * meanwhile. StoreBusy if it never gets the store to itself.
      */
     readonly vacuum?: boolean;
   }): Promise<GcReport>;
 }
 
-/** Where bytes can live besides the database: keys are made by us, never by callers. */
+/** Storage for bytes outside the database. Holdfast makes the keys, never the caller. */
 export interface BlobBackend {
   readonly name: string;
-  /** Durable when it resolves; the key has not been used before. */
+  /** The bytes are durable when the promise resolves. The key was never used before. */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** null means absent; any other trouble throws. */
+  /** null if the key is absent; any other failure throws. */
   get(key: string): Promise<Uint8Array | null>;
   delete(key: string): Promise<void>;
-  /** Every key held, in any order, with its age by the backend's own clock. */
+  /** Every key in the backend, in any order, with its age by the backend's own clock. */
   list(): AsyncIterable<{ readonly key: string; readonly bytes: number; readonly ageMs: number }>;
 }

@@ -6,7 +6,10 @@ import type { ModelUsage } from "./models.ts";
 export interface Call extends LogPosition {
   readonly id: string;
   readonly turn: string | null;
-  /** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
+  /**
+   * root: a request made from the session's own conversation, stored as a descriptor. leaf: an independent request,
+   * stored as it was sent.
+   */
   readonly type: "root" | "leaf";
   readonly status: "started" | "done" | "failed" | "cancelled";
   readonly model: string | null;
@@ -18,7 +21,7 @@ export interface Call extends LogPosition {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly cachedTokens: number | null;
-  /** null: unknown, which is not 0. */
+  /** null if unknown, which is not 0. */
   readonly costUsd: number | null;
   readonly createdAt: number;
   readonly completedAt: number | null;
@@ -31,18 +34,18 @@ export type CallInput = {
   readonly turn?: string;
 } & (
   | {
-      /** A request without a session of its own. */
+      /** An independent request, which has no session of its own. */
       readonly type: "leaf";
-      /** As it is sent. */
+      /** The request as it is sent. */
       readonly request?: Json;
       readonly descriptor?: never;
     }
   | {
-      /** A request made of the session's own messages. */
+      /** A request made from the session's own messages. */
       readonly type: "root";
-      /** What identifies it without repeating the transcript. */
+      /** Identifies the request without repeating the transcript. */
       readonly descriptor?: {
-        /** Messages of the session it was rendered from, in order. */
+        /** The messages of the session that the request was made from, in order. */
         readonly messages: readonly string[];
         readonly system?: string;
         readonly cache?: JsonObject;
@@ -52,7 +55,7 @@ export type CallInput = {
 );
 
 export interface CallOutcome extends ModelUsage {
-  /** "failed" when an error is given, "done" otherwise. */
+  /** Default: "failed" if an error is given, "done" otherwise. */
   readonly status?: Exclude<Call["status"], "started">;
   readonly response?: Json;
   readonly result?: Json;
@@ -62,9 +65,12 @@ export interface CallOutcome extends ModelUsage {
 export interface Calls {
   start(session: At, input: CallInput): Promise<Call>;
   finish(id: string, outcome: CallOutcome): Promise<Call>;
-  /** Both in one commit, for a call that is over. */
+  /** Records the begin and the end in one commit, for a call that has ended. */
   add(session: At, input: CallInput & CallOutcome): Promise<Call>;
   get(id: string): Promise<Call | null>;
-  /** The call that wrote a message, as the run that added it recorded; null: none, or not recorded. */
+  /**
+   * The call that wrote a message, as recorded by the run that added the message; null if there is none or it was not
+   * recorded.
+   */
   findByMessage(message: string): Promise<Call | null>;
 }

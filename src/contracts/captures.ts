@@ -1,12 +1,12 @@
-// Captures: the local state of a coding agent's session, kept file by file, so that it can be restored on another
-// machine. Promise: what is restored is byte for byte what was there; a save is one commit, and a save that is not
-// based on the newest generation is a Conflict, or is kept beside it if the caller asks for that; every expiry is
-// announced.
+// Captures: the local state of a coding agent's session, stored file by file, so that it can be restored on another
+// machine. Promise: restored files equal the saved ones byte for byte; a save is one commit; a save that is not based
+// on the newest generation is a Conflict, or is kept beside the newest if the caller asks for that; every capture shows
+// when it expires.
 import type { Page, PageOptions } from "./json.ts";
 
 export type CodingAgent = "claude-code" | "opencode";
 
-/** The role of a file in its session. Its path alone decides where it goes. */
+/** The role of a file in its session. Only its path decides where a restore writes it. */
 export type CaptureRole =
   | "transcript"
   | "subagent"
@@ -21,20 +21,20 @@ export type CaptureRole =
 export interface CapturedFile {
   readonly role: CaptureRole;
   /**
-   * Relative, with "/" between its parts. Claude Code's are as below its config directory, with "project" in the place of
-   * "projects/<key>"; OpenCode's begin with "export", "todos", "tool-output" or "plans".
+   * Relative, with "/" between its parts. Paths of Claude Code are those below its config directory, with "project"
+   * instead of "projects/<key>"; paths of OpenCode begin with "export", "todos", "tool-output" or "plans".
    */
   readonly path: string;
   readonly size: number;
-  /** The blob that holds it, and the bytes that it took when it was saved. */
+  /** The blob with the file's bytes, and the size of the file when it was saved. */
   readonly ref: string;
   readonly stored: number;
 }
 
-/** Where a session was when it was captured. */
+/** Where a session was on its machine when it was captured. */
 export interface CaptureOrigin {
   readonly cwd: string;
-  /** Claude Code: its config directory, and the name of the project's directory in it. */
+  /** Claude Code only: its config directory, and the name of the project's directory in it. */
   readonly configDir: string | null;
   readonly key: string | null;
   readonly agentVersion: string | null;
@@ -44,21 +44,23 @@ export interface Capture extends CaptureOrigin {
   readonly id: string;
   readonly request: string;
   readonly agent: CodingAgent;
-  /** As the agent calls it. */
+  /** The agent's own id of the session. */
   readonly sessionId: string;
-  /** The Holdfast session that has its log, and the conversation. One that is kept beside the newest has another. */
+  /**
+   * The Holdfast session with the capture's log and conversation. A capture that is kept beside the newest has its own.
+   */
   readonly session: string;
-  /** How many times it was saved, from 1 on. */
+  /** The number of this save, from 1 on. */
   readonly generation: number;
-  /** Kept beside the newest, because another machine had saved in the meantime. */
+  /** True if this capture is kept beside the newest, because another machine had saved in the meantime. */
   readonly diverged: boolean;
   readonly fileCount: number;
-  /** Bytes of its files, and the bytes they take in the store, what they share with other captures counted in each. */
+  /** The bytes of its files, and their bytes in the store. Bytes that captures share are counted in each of them. */
   readonly size: number;
   readonly stored: number;
   readonly createdAt: number;
   readonly savedAt: number;
-  /** null: never. */
+  /** null if it never expires. */
   readonly expiresAt: number | null;
 }
 
@@ -67,11 +69,13 @@ export interface CaptureWithFiles extends Capture {
 }
 
 export interface NewCapturedFile extends Pick<CapturedFile, "role" | "path"> {
-  /** The bytes, or the ref of a blob that holds them. */
+  /** The bytes, or the ref of a blob with them. */
   readonly content: Uint8Array | { readonly ref: string };
-  /** A file that is only ever appended to: when it begins with what the generation before has of it, the rest is stored. */
+  /**
+   * The agent only appends to this file. If it begins with the bytes of the generation before, only the rest is stored.
+   */
   readonly grows?: boolean;
-  /** The caller does not change the bytes until they are saved, so they need not be copied. */
+  /** The caller promises not to change the bytes until they are saved, so they are not copied. */
   readonly owned?: boolean;
 }
 
@@ -80,32 +84,39 @@ export interface NewCapture
     Partial<Omit<CaptureOrigin, "cwd">> {
   readonly files: readonly NewCapturedFile[];
   /**
-   * The capture that this save is based on, null for none. Conflict when it was saved since; not given: the newest one.
+   * The capture that this save is based on; null for none. Conflict if a newer generation was saved since. Default: the
+   * newest capture.
    */
   readonly basis?: Pick<Capture, "id" | "generation"> | null;
-  /** What to do instead of refusing: keep it beside the newest, to be looked at by a person. */
+  /** Instead of a Conflict, keep the capture beside the newest, so that a person can decide. */
   readonly onConflict?: "refuse" | "keep";
-  /** Of the Holdfast session that a new one has its log in; one named after the agent's when not given. It stays there. */
+  /**
+   * The id of the Holdfast session for the log of a new capture; by default it is named after the agent's session. It
+   * never changes.
+   */
   readonly session?: string;
-  /** null: never. Not given: as long as it was kept before, 7 days for a new one. */
+  /** Time to live. null: never expires. Default: the same as before, 7 days for a new capture. */
   readonly ttlMs?: number | null;
 }
 
 export interface CaptureFilter extends PageOptions, Partial<Pick<Capture, "request" | "agent" | "sessionId">> {
-  /** Also those that are kept beside the newest. Default false. */
+  /** Include captures that are kept beside the newest. Default false. */
   readonly diverged?: boolean;
 }
 
-/** A file that was not captured, not taken from a bundle or not restored, and why. */
+/** A file that was not captured, not accepted from a bundle or not restored, and why. */
 export interface LeftOutFile {
   readonly path: string;
   readonly why: string;
 }
 
-/** What a removal took away. */
+/** What was removed. */
 export interface CapturesRemoved {
   readonly removed: readonly (Pick<Capture, "id" | "request" | "sessionId"> & {
-    /** Why its conversation could not be imported before it was removed; not given: it is in its session. */
+    /**
+     * Why the conversation could not be imported before the capture was removed. Without it, the conversation is in its
+     * session.
+     */
     readonly notImported?: string;
   })[];
   readonly bytes: number;
@@ -113,45 +124,49 @@ export interface CapturesRemoved {
 
 export interface Captures {
   /**
-   * One commit: the newest generation of (request, agent, session id) from now on. InvalidArgument for what could not be put
-   * back: a session id as the agent makes none, or no transcript (OpenCode: no export) of that session among the files.
+   * Saves the newest generation of (request, agent, session id) in one commit. InvalidArgument for files that could not
+   * be restored: a session id that the agent would not make, or no transcript (OpenCode: no export) of that session.
    */
   save(capture: NewCapture): Promise<CaptureWithFiles>;
-  /** One that was kept beside the newest takes its place, and the other way round. First the conversations of both are imported. */
+  /**
+   * Makes a capture that was kept beside the newest the newest, and keeps the former newest beside it. The
+   * conversations of both are imported first.
+   */
   prefer(id: string): Promise<Capture>;
-  /** The newest that has not expired; null when there is none. */
+  /** The newest capture that has not expired; null if there is none. */
   latest(request: string, agent?: CodingAgent): Promise<Capture | null>;
-  /** Of all requests that have one of this session, the newest. */
+  /** The newest capture of this session, of any request. */
   bySession(sessionId: string, agent?: CodingAgent): Promise<Capture | null>;
-  /** Also after its time: then it is CaptureExpired to read its files. */
+  /** Finds the capture also after it expired. Reading its files is CaptureExpired then. */
   get(id: string): Promise<Capture | null>;
-  /** Newest first, without those that have expired. */
+  /** Newest first, without expired captures. */
   list(filter?: CaptureFilter): Promise<Page<Capture>>;
-  /** CaptureExpired, NotFound or, of a manifest that is not ours, StoreCorrupted. */
+  /** Throws CaptureExpired, NotFound, or StoreCorrupted if the manifest was not written by Holdfast. */
   files(id: string): Promise<readonly CapturedFile[]>;
-  /** One file, in pieces; the hash is verified by the end. */
+  /** One file, in pieces; the hash is verified at the end. */
   read(id: string, path: string): AsyncIterable<Uint8Array>;
-  /** A capture as one compressed file: for machines that reach no store. */
+  /** A capture as one compressed file, for machines that cannot reach a store. */
   getBundle(id: string): Promise<Uint8Array>;
   /**
-   * Saves the files of a bundle, except scripts that the agent would run by itself and permissions beyond its user's: a
-   * bundle is untrusted input. ArchiveCorrupted when it is incomplete; then nothing is saved.
+   * Saves the files of a bundle. A bundle is untrusted input: scripts that the agent would run without being asked to,
+   * and permissions that its user did not give, are left out. ArchiveCorrupted if the bundle is incomplete; then
+   * nothing is saved.
    */
   putBundle(
     bundle: Uint8Array,
     capture: Pick<NewCapture, "request" | "basis" | "onConflict" | "ttlMs" | "session">,
   ): Promise<CaptureWithFiles & { readonly left: readonly LeftOutFile[] }>;
-  /** null: never. */
+  /** null if it never expires. */
   expire(id: string, expiresAt: number | null): Promise<Capture>;
   delete(id: string): Promise<CapturesRemoved>;
   deleteForRequest(request: string): Promise<CapturesRemoved>;
-  /** Those whose time is over, once their conversations are imported; `dryRun` says which they are. */
+  /** Removes expired captures, after their conversations are imported. `dryRun` only lists them. */
   deleteExpired(options?: { readonly dryRun?: boolean }): Promise<CapturesRemoved>;
   /**
-   * Makes this process the one that works on a request with this agent, until it releases the claim or ends.
-   * RequestBusy when another process has the claim. A claim of a process that is gone is recognised at once on the same
-   * machine, and on other machines when its lease has expired. A claim coordinates the processes that use claims; it
-   * does not restrict any other.
+   * Claims a request for this process and this agent, until the process releases the claim or ends. RequestBusy if
+   * another process has the claim. If that process is gone, its claim is void: at once on the same machine, and on
+   * other machines when its lease has expired. A claim coordinates processes that use claims; it does not restrict any
+   * other.
    */
   claim(
     request: string,
@@ -159,11 +174,14 @@ export interface Captures {
     options?: {
       /** How long a process on another machine may be silent before it counts as gone; default 10 s. */
       readonly leaseMs?: number;
-      /** true: waits until the other process, and the worker that it named, has ended, instead of RequestBusy. */
+      /** true: instead of RequestBusy, wait until the other process, and the worker that it named, have ended. */
       readonly wait?: boolean;
       /** Ends the waiting, with Aborted. */
       readonly signal?: AbortSignal;
-      /** Called when it takes time to know whether the owner is alive, or to wait for its end; again when the owner is another one. */
+      /**
+       * Called if the call has to wait: to find out whether the owner is alive, or for its end. Called again if the
+       * owner changes.
+       */
       readonly onWait?: (owner: ClaimOwner) => void;
     },
   ): Promise<RequestClaim>;
@@ -171,59 +189,65 @@ export interface Captures {
 
 /** The process that works on a request. */
 export interface ClaimOwner {
-  /** null where the platform does not say. */
+  /** null if the platform does not report it. */
   readonly host: string | null;
   readonly pid: number | null;
-  /** When it began, by the store's clock; epoch milliseconds. */
+  /** When the claim began, by the store's clock; epoch milliseconds. */
   readonly since: number;
-  /** The process is gone, and this one, which it named as its worker, is still running; null: it is not so. */
+  /** Set if the process is gone, but the process that it named as its worker is still running. */
   readonly orphan: number | null;
-  /** The process runs on this machine and has shown no sign of life for its lease: it is stopped (Ctrl-Z), or it hangs. */
+  /**
+   * True if the process runs on this machine and has sent no heartbeat for the length of its lease: it is stopped
+   * (Ctrl-Z), or it hangs.
+   */
   readonly isStalled: boolean;
 }
 
-/** Work of a process that ended without releasing its claim: its last part may be on that machine's disk only. */
+/** Work of a process that ended without releasing its claim. The last part of it may be only on that machine's disk. */
 export interface UnsavedWork {
-  /** The agent's session; null: the process ended before it named one. */
+  /** The agent's session; null if the process ended before it named one. */
   readonly sessionId: string | null;
-  /** Whether this machine has it on its disk; null where the platform does not tell. */
+  /** Whether the work is on this machine's disk; null if the platform does not report it. */
   readonly isLocal: boolean | null;
-  /** When that process claimed the request, and its last sign of life, by the store's clock; epoch milliseconds. */
+  /** When that process claimed the request, and its last heartbeat, by the store's clock; epoch milliseconds. */
   readonly since: number;
   readonly lastSeenAt: number;
 }
 
 export interface RequestClaim {
-  /** Aborted when another process has taken the claim, because this one was silent for too long. */
+  /** Aborted when another process has taken the claim, because this process sent no heartbeat for too long. */
   readonly lost: AbortSignal;
-  /** null: there was no claim, or it said nothing. What the process that had the claim before said of its work. */
+  /**
+   * What the previous owner of the claim recorded about its work; null if there was no claim or it recorded nothing.
+   */
   readonly previous: {
-    /** false: that process ended without releasing its claim, and its last work may be on its disk only. */
+    /** false if that process ended without releasing its claim: its last work may be only on its machine's disk. */
     readonly isReleased: boolean;
-    /** null after a release. */
+    /** null if it released the claim. */
     readonly sessionId: string | null;
-    /** The capture that it named, or that was named before it. */
+    /** The capture that it named, or that an earlier owner named. */
     readonly capture: string | null;
-    /** Of that process and of earlier ones, the last one last: what no process has settled yet. */
+    /** Unsaved work of that process and of earlier ones that no process has settled yet, the latest last. */
     readonly unsaved: readonly UnsavedWork[];
   } | null;
   /**
-   * Says what the work is, for the process that claims the request next; what is not given stays. As long as the process
-   * `workerPid` of this machine runs, the request stays claimed, also when this process is killed.
+   * Records what the work is, for the process that claims the request next. Fields that are not given stay as they
+   * were. While the process `workerPid` of this machine runs, the request stays claimed, even if this process is
+   * killed.
    */
   describe(work: {
-    /** The process that does the work, such as the agent: it may outlive the one that has the claim. */
+    /** The process that does the work, such as the agent. It may outlive the process that has the claim. */
     readonly workerPid?: number;
     /** The agent's session. */
     readonly sessionId?: string;
-    /** The capture that the session is saved as. */
+    /** The capture of the session. */
     readonly capture?: string;
   }): Promise<void>;
   /**
-   * Says that work which an earlier process left is saved, or that there is none. Until then every process that claims the
-   * request is told of it, for a week.
+   * Records that the unsaved work of an earlier process is saved now, or that there was none. Until then, for a week,
+   * every process that claims the request gets it in `unsaved`.
    */
   settle(unsaved: UnsavedWork): Promise<void>;
-  /** Idempotent. */
+  /** Releases the claim. May be called twice. */
   release(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-// Chat models: what a tool loop needs of a model, whichever provider or SDK is behind it.
-// Promise: one `generate` is one request. It retries nothing by itself, so that every try is recorded; what it throws says
-// whether another try makes sense (ModelFailure).
+// Chat models: what a tool loop needs of a model, whichever provider or SDK is behind it. Promise: one call of
+// `generate` is one request. It does not retry, so that every try is recorded; its errors say whether another try makes
+// sense (ModelFailure).
 import type { ContextMessage } from "./context.ts";
 import type { JsonObject } from "./json.ts";
 import type { ContentBlock } from "./messages.ts";
@@ -9,12 +9,12 @@ import type { RetryPolicy } from "./steps.ts";
 import type { DescribedTool } from "./tool-schemas.ts";
 
 export interface ChatModel {
-  /** As it is recorded with every call: "anthropic", "openai", … */
+  /** The name that is recorded with every call: "anthropic", "openai", … */
   readonly provider: string;
   readonly model: string;
-  /** 4 tries when not given. */
+  /** Default: 4 tries. */
   readonly retry?: RetryPolicy;
-  /** Text is given to `call.token` as it comes. */
+  /** Passes text to `call.token` as it arrives. */
   generate(request: ChatRequest, call: ModelCall): Promise<ChatReply>;
 }
 
@@ -28,24 +28,26 @@ export interface ChatRequest {
 export interface ChatReply extends ModelUsage {
   readonly content: readonly Extract<ContentBlock, { type: "text" | "thinking" | "tool_use" | "opaque" }>[];
   /**
-   * stop: the model has ended its turn. tools: it waits for results. length: it ran out of tokens. refusal: it or a filter
-   * declined. continue: the provider paused, and another request continues. other: anything else.
+   * stop: the model has ended its turn. tools: it waits for tool results. length: it reached the token limit. refusal:
+   * the model or a filter declined. continue: the provider paused, and another request continues. other: anything else.
    */
   readonly finish: "stop" | "tools" | "length" | "refusal" | "continue" | "other";
 }
 
-/** A model that is a function of the request; a text is short for a reply with this text that ends the turn. */
+/**
+ * A model that is a function of the request. Returning a text is short for a reply with this text that ends the turn.
+ */
 export type ChatFunction = (request: ChatRequest, call: ModelCall) => ChatReply | string | Promise<ChatReply | string>;
 
-/** What every adapter of a provider takes. */
+/** The options of every provider's adapter. */
 export interface ChatModelOptions {
-  /** Without it the cost of a call is unknown (null). USD per million tokens. */
+  /** USD per million tokens. Without it the cost of a call is unknown (null). */
   readonly price?: {
     readonly inputPerMTok: number;
     readonly outputPerMTok: number;
-    /** Input that came from the provider's cache; like other input when not given. */
+    /** Input from the provider's cache. Default: the price of other input. */
     readonly cachedInputPerMTok?: number;
-    /** Input that went into the provider's cache; like other input when not given. */
+    /** Input that is written to the provider's cache. Default: the price of other input. */
     readonly cacheWritePerMTok?: number;
   };
   readonly retry?: RetryPolicy;
@@ -62,25 +64,28 @@ export interface StreamingEndpoint {
 }
 
 /**
- * The value of an opaque block that an adapter made. `block` is a whole block of the provider, `adds` are fields of the
- * block before it. Both are sent back exactly, and only to the interface they came from.
+ * The value of an opaque block that an adapter made. `block` is a whole block of the provider; `adds` are fields of the
+ * block before it. Both are sent back unchanged, and only to the API that they came from.
  */
 export type ProviderContent = { readonly from: string } & (
   | { readonly block: JsonObject }
   | { readonly adds: JsonObject }
 );
 
-/** The input of a tool call whose arguments were no JSON object: what the model wrote. The tool is not called. */
+/**
+ * The input of a tool call whose arguments are not a JSON object: the text that the model wrote. The tool is not
+ * called.
+ */
 export interface InvalidToolInput {
   readonly $invalid: string;
 }
 
-/** What the error of a failed model call may say about itself; runs.execute acts on it. */
+/** Fields that the error of a failed model call may have. runs.execute uses them to decide about another try. */
 export interface ModelFailure {
   /** HTTP status. */
   readonly status?: number;
-  /** The next try waits at least so long. */
+  /** The next try waits at least this long. */
   readonly retryAfterMs?: number;
-  /** false: another try would fail likewise. */
+  /** false if another try would fail in the same way. */
   readonly retryable?: boolean;
 }

@@ -42,7 +42,7 @@ export type CheckKind =
   | "attach-source-missing"
   | "attach-source-head-missing"
   | "leaf-call-has-invocation"
-  // what is left of deleted sessions
+  // tombstones of deleted sessions
   | "remains-short"
   | "remains-left"
   // rows
@@ -85,7 +85,7 @@ export type CheckKind =
 
 export interface CheckIssue {
   readonly kind: CheckKind;
-  /** Ids of the rows it is about: of sessions, heads, blobs (refs), or `<session>#<seq>`. */
+  /** Ids of the rows with the issue: of sessions, heads, blobs (refs), or `<session>#<seq>`. */
   readonly rows: readonly string[];
   /** What to do about it. */
   readonly hint: string;
@@ -97,38 +97,47 @@ export interface CheckReport {
   /** quick: structure. deep: also every blob's hash, every chain, every row against its event, every head derived anew. */
   readonly mode: "quick" | "deep";
   readonly status: "ok" | "issues";
-  /** What was looked at. `orphanBlobs` wait for gc; they are no issue. */
+  /** How many rows of each kind were checked. `orphanBlobs` wait for gc; they are no issue. */
   readonly counts: Readonly<Record<string, number>>;
-  /** The engine's own check; null when it was not run: in quick mode, and for one session. */
+  /** The engine's own check; null if it was not run, as in quick mode and for one session. */
   readonly engine: {
     /** SQLite: PRAGMA integrity_check. PostgreSQL: bt_index_check and verify_heapam of the extension amcheck. */
     readonly check: "integrity_check" | "amcheck";
-    /** Why the engine's check, or a part of it, could not be run; null when all of it ran. */
+    /** Why the engine's check, or a part of it, could not be run; null if all of it ran. */
     readonly notRun: string | null;
   } | null;
   readonly issueCount: number;
-  /** The first of them, at most LIMITS.checkIssues. */
+  /** The first issues, at most LIMITS.checkIssues. */
   readonly issues: readonly CheckIssue[];
 }
 
 export interface CheckProgress {
-  /** What is being looked at now: the engine's pages and indexes, a session, rows of none, or the store's blobs. */
+  /**
+   * What is being checked: the engine's pages and indexes, a session, rows that belong to no session, or the store's
+   * blobs.
+   */
   readonly at: "engine" | "sessions" | "blobs" | "rows";
   readonly session?: string;
   readonly counts: Readonly<Record<string, number>>;
   /** Bytes of blobs that were read and hashed. */
   readonly bytes: number;
-  /** Since the check began. */
+  /** Milliseconds since the check began. */
   readonly elapsedMs: number;
   readonly issueCount: number;
 }
 
 export interface Checking {
-  /** Whether everything the store holds agrees; see docs/checker.md. NotFound when the session named is not there. */
+  /**
+   * Checks whether all rows, logs and blobs of the store agree; see docs/checker.md. NotFound if there is no such
+   * session.
+   */
   check(options?: {
-    /** "deep" when not given. */
+    /** Default: "deep". */
     readonly mode?: CheckReport["mode"];
-    /** Only this one: its rows, its log and the blobs they name. As a whole, so that a head is refused. */
+    /**
+     * Checks only this session: its rows, its log and the blobs that they name. A locator with a head is refused,
+     * because the check covers the whole session.
+     */
     readonly session?: At;
     /** Called repeatedly while the check runs. */
     readonly onProgress?: (progress: CheckProgress) => void;

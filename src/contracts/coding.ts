@@ -1,22 +1,22 @@
-// Coding agents on this machine: what a session of theirs left on disk, and how it is put back.
+// Coding agents on this machine: the files of their sessions on disk, and restoring them.
 import type { Capture, CapturedFile, CaptureOrigin, LeftOutFile } from "./captures.ts";
 
 export interface FoundFile extends Pick<CapturedFile, "role" | "path" | "size"> {
-  /** Where it is now. */
+  /** The path of the file on this machine. */
   readonly file: string;
-  /** It is only ever appended to. */
+  /** True if the agent only appends to the file. */
   readonly grows: boolean;
 }
 
-/** A session as it is on disk now. */
+/** A session with its files on disk now. */
 export interface FoundSession extends CaptureOrigin, Pick<Capture, "agent" | "sessionId"> {
   readonly files: readonly FoundFile[];
 }
 
-/** What is put back: the files of a capture, or of a bundle. */
+/** What a restore writes: the files of a capture, or of a bundle. */
 export interface CaptureSource extends CaptureOrigin, Pick<Capture, "agent" | "sessionId"> {
   readonly files: readonly CapturedFile[];
-  /** What was removed from it, because a bundle is untrusted input. */
+  /** What was removed from the bundle, because it is untrusted input. */
   readonly left?: readonly LeftOutFile[];
   read(path: string): AsyncIterable<Uint8Array>;
 }
@@ -25,10 +25,10 @@ export interface CaptureSource extends CaptureOrigin, Pick<Capture, "agent" | "s
 export interface Restored extends Pick<Capture, "agent" | "sessionId" | "cwd" | "configDir" | "key"> {
   readonly files: number;
   readonly bytes: number;
-  /** Messages of the conversation that are there now. */
+  /** How many messages of the conversation are on disk now. */
   readonly messages: number;
-  /** What is here goes on from what was captured, and stayed: the store does not have all of it. */
+  /** True if the files on disk continue the capture and were kept: the store does not have all of them. */
   readonly isAhead: boolean;
-  /** What was not put back, and why: nothing that the conversation needs. */
+  /** The files that were not restored, and why. The conversation needs none of them. */
   readonly left: readonly LeftOutFile[];
 }

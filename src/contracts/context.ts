@@ -1,29 +1,30 @@
-// The messages a model call needs.
-// Promise: the answer depends on nothing but what is stored at that point and the options: no clock, no chance.
+// The messages a model call needs. Promise: the answer depends only on the stored session at that position and on the
+// options, not on a clock or on chance.
 
 import type { ContentBlock, Role } from "./messages.ts";
 
 export interface ContextOptions {
   /** Only this agent's messages, and the summary of a compaction. */
   readonly agent?: string;
-  /** The most tokens the messages may have together. */
+  /** The maximum number of tokens of all messages together. */
   readonly budget?: number;
   /**
-   * Tokens of one message, for your model. When not given, an estimate: 4 for the message, a token for every four bytes of
-   * UTF-8 of its texts, names, ids and JSON, and 1000 for each image, audio or document. What is longer counts no less: a
-   * tokenizer of which that is not true may be given fewer messages than would fit, never more.
+   * Counts the tokens of one message for your model. Default: an estimate of 4 for the message, one for every four
+   * bytes of UTF-8 of its texts, names, ids and JSON, and 1000 for each image, audio or document. The count must not
+   * shrink when a message gets longer; with a tokenizer for which that is not true, the context may have fewer messages
+   * than would fit, never more.
    */
   readonly tokenizer?: (message: ContextMessage) => number;
 }
 
 export interface ContextMessage {
-  /** Of the stored message; null for one that a repair put in. */
+  /** The id of the stored message; null for a message that a repair added. */
   readonly id: string | null;
-  /** null for one that a repair put in. */
+  /** null for a message that a repair added. */
   readonly agent: string | null;
   readonly role: Role;
   readonly content: readonly ContentBlock[];
-  /** It is not as it was stored. */
+  /** True if the message differs from the stored one. */
   readonly repaired: boolean;
 }
 
@@ -31,18 +32,18 @@ export interface Context {
   /** Oldest first; the summary of a compaction before all others. */
   readonly messages: readonly ContextMessage[];
   /**
-   * How many stored messages the budget had no room for; they are counted, not read. Messages covered by a compaction
-   * are not among them.
+   * How many stored messages the budget had no room for. They are counted, not read. Messages covered by a compaction
+   * are not included.
    */
   readonly leftOut: { readonly messages: number };
   readonly tokens: number;
-  /** The one that holds at this point. */
+  /** The compaction that is valid at this position. */
   readonly compaction: {
-    /** The message that says in short what came before. */
+    /** The message with the summary. */
     readonly summary: string;
-    /** The last message that it covers. */
+    /** The last message that the summary covers. */
     readonly upTo: string;
-    /** Earlier summaries that come after that, with what was kept: contexts leave them out. */
+    /** Earlier summaries among the messages that were kept: contexts leave them out. */
     readonly over?: readonly string[];
   } | null;
 }

@@ -17,8 +17,9 @@ export interface Decision {
 
 export interface Answer {
   /**
-   * Of a step in doubt: retry: do it again, under the same key. result: it happened, and gave this. fail: it did not, and shall not.
-   * Of an approval: retry: go ahead. result: do not do it, and take this as its result. fail: refused, the step fails as `Denied`.
+   * For a step in doubt: retry = do it again, with the same key; result = it happened and returned this; fail = it did
+   * not happen, and must not. For an approval: retry = do it; result = do not do it, and use this as its result; fail =
+   * refused, the step fails with `Denied`.
    */
   readonly verdict: "retry" | "result" | "fail";
   readonly result?: Json;
@@ -30,10 +31,10 @@ export interface Answer {
 export type AnswerInput = {
   readonly by?: string;
   readonly note?: string;
-  /** The question that is answered: Conflict when another is open by now. */
+  /** The id of the question that is answered. Conflict if another question is open by now. */
   readonly reason?: Decision["reason"];
 } & (
   | { readonly verdict: "retry" | "fail"; readonly result?: undefined }
-  /** null where it gave nothing. */
+  /** null if the step returned nothing. */
   | { readonly verdict: "result"; readonly result: Json }
 );

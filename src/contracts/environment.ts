@@ -1,17 +1,17 @@
-// The only way out of the product's own code: clock, randomness, timers, logger. The simulator replaces it, so
-// that one integer seed reproduces everything; SQL never says now() or random().
+// The only access of Holdfast's code to the outside: clock, randomness, timers, processes, logger. The simulator
+// replaces it, so that one integer seed reproduces everything. For the same reason SQL never uses now() or random().
 
 export interface Environment {
   /**
-   * Wall clock, epoch milliseconds. Recorded in rows; nothing is ever ordered by it. On PostgreSQL the store goes by the
-   * server's clock instead: see isTimeSource.
+   * Wall clock, epoch milliseconds. It is recorded in rows, but never decides an order. On PostgreSQL the store uses
+   * the server's clock instead: see isTimeSource.
    */
   now(): number;
-  /** Milliseconds on a clock that never goes back. Deadlines and leases are judged by it. */
+  /** Milliseconds on a clock that never goes back. Deadlines and leases are measured with it. */
   monotonic(): number;
-  /** That many bytes fit for salts and ids. */
+  /** This many random bytes, good enough for salts and ids. */
   random(bytes: number): Uint8Array;
-  /** Resolves after that time, or at once when the signal aborts (it never rejects). */
+  /** Resolves after this time, or at once when the signal aborts. It never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Runs the function in a later macrotask: calls made until then are handled together. */
   defer(run: () => void): void;
@@ -21,16 +21,23 @@ export interface Environment {
    * Otherwise now() is a machine's clock, which may be wrong, and stores on PostgreSQL correct it by the server's.
    */
   readonly isTimeSource?: boolean;
-  /** Not given: it is unknown whether a worker's process is gone, and its lease ends by time alone. */
+  /**
+   * Without it, the store cannot know whether a worker's process is gone, and a lease ends only when its time is over.
+   */
   readonly processes?: Processes;
 }
 
 export interface Processes {
-  /** Names the process that this environment belongs to, uniquely on its machine; null: the platform does not say. */
+  /** Names the process of this environment, uniquely on its machine; null if the platform does not report it. */
   self(): string | null;
-  /** Names another process of this machine in the same way; null: there is none, or the platform does not tell. */
+  /**
+   * Names another process of this machine in the same way; null if there is none or the platform does not report it.
+   */
   identify?(pid: number): string | null;
-  /** Of a process that self() or identify() named. unknown: it may be on another machine or in another container. */
+  /**
+   * Whether a process that self() or identify() named is alive. unknown: it may be on another machine or in another
+   * container.
+   */
   liveness(process: string): "alive" | "gone" | "unknown";
 }
 

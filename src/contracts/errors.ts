@@ -21,10 +21,10 @@ export type ErrorCode =
   | "Conflict"
   | "InvalidTransition"
   | "ReadOnly"
-  // Of captures: another process works on the request; its session could not be restored and must be.
+  // Captures: another process works on the request; a session that must be restored could not be.
   | "RequestBusy"
   | "NotResumed"
-  // Of runs.
+  // Runs.
   | "SessionBusy"
   | "LeaseLost"
   | "NonDeterminism"
@@ -53,9 +53,9 @@ export type ErrorCode =
   | "Internal";
 
 export interface ErrorOptions {
-  /** Machine-readable facts: what it happened to. Never secrets, never payloads. */
+  /** Machine-readable facts about what failed. Never secrets, never payloads. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** True when the same call may succeed later without any change by the caller. */
+  /** True if the same call may succeed later without any change by the caller. */
   readonly retryable?: boolean;
   /** What the caller can do about it, one sentence. */
   readonly hint?: string;
@@ -77,7 +77,7 @@ export class HoldfastError extends Error {
     this.details = options.details ?? {};
   }
 
-  /** What `--json` and the server print: no stack, no cause. */
+  /** The form that `--json` and the server print: no stack, no cause. */
   toJSON(): Pick<HoldfastError, "code" | "message" | "retryable" | "details"> & { hint?: string } {
     return {
       code: this.code,
@@ -89,13 +89,13 @@ export class HoldfastError extends Error {
   }
 }
 
-// holdfast/edge is a bundle of its own, with a class of its own: its errors are HoldfastErrors of the other entries too, and the
-// other way round.
+// holdfast/edge is a separate bundle with its own copy of this class. `instanceof` must accept its errors for this
+// class too, and the other way round.
 const BRAND = Symbol.for("holdfast.error");
 Object.defineProperty(HoldfastError.prototype, BRAND, { value: true });
 Object.defineProperty(HoldfastError, Symbol.hasInstance, {
   value(this: unknown, value: unknown): boolean {
-    // A class that extends it inherits this, and has instances of its own only.
+    // A subclass inherits this method, but must accept only its own instances.
     if (this !== HoldfastError) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === "object" && value !== null && BRAND in value;
   },

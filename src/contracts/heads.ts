@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 import type { Json, Page, PageOptions } from "./json.ts";
 import type { At, LogPosition } from "./locators.ts";
 
-/** How many rows of each kind the lineage holds up to a head; what was erased since is still counted. */
+/** How many rows of each kind the lineage has up to a head. Rows that were erased since are still counted. */
 export interface Counts {
   readonly messages: number;
   readonly turns: number;
@@ -15,13 +15,13 @@ export interface Counts {
   readonly invocations: number;
 }
 
-/** Its position is that of its own event, the last that belongs to it. */
+/** A head. Its position is that of its own event, the last event that it covers. */
 export interface Head extends LogPosition {
   /** `hd-` and the SHA-256 over what the head commits to, hex. */
   readonly id: string;
   /** The chain hash before its own event, hex. */
   readonly chain: string;
-  /** The head it was made on, of the same session. */
+  /** The head before it, of the same session. */
   readonly basis: string | null;
   readonly status: "complete" | "aborted";
   readonly counts: Counts;
@@ -31,42 +31,43 @@ export interface Head extends LogPosition {
   readonly fingerprint: string | null;
   readonly turn: string | null;
   readonly cacheId: string | null;
-  /** Set when a context made at this head begins with a summary instead of what came before. */
+  /** Set if a context at this head begins with a summary instead of the earlier messages. */
   readonly compaction: Context["compaction"];
   readonly at: number;
 }
 
 export interface HeadInput {
-  /** The value this work ended with; any JSON. */
+  /** The result of the work so far; any JSON. */
   readonly final?: Json;
   /** One line for lists. */
   readonly finalSummary?: string;
-  /** Variables to restore from: stored as a snapshot. */
+  /** Variables to restore later; stored as a snapshot. */
   readonly vars?: Json;
-  /** What the caller compares code, tools or prompts by. */
+  /** A text by which the caller recognises a change of code, tools or prompts. */
   readonly fingerprint?: string;
   readonly cacheId?: string;
-  /** Conflict unless this is the current head; null: there is none yet. */
+  /** Conflict unless this is the current head; null: unless there is none yet. */
   readonly expect?: string | null;
 }
 
 export interface Heads {
   get(id: string): Promise<Head | null>;
-  /** Those whose ids begin like this (`hd-` and some digits), at most ten. */
+  /** The heads whose ids begin with this text (`hd-` and some digits), at most ten. */
   find(prefix: string): Promise<readonly Head[]>;
-  /** Of the session named; with a head, that head. null when none was published yet. */
+  /** The current head of the session; if the locator names a head, that head. null if none was published yet. */
   current(at: At): Promise<Head | null>;
   /**
-   * Every head of the session, newest first, also aborted ones and those of other branches. With a head, those of the
-   * session on the line that leads to it. A cursor goes with the order it was given for.
+   * Every head of the session, newest first, also aborted ones and those of other branches. If the locator names a
+   * head, only the session's heads on the line that leads to it. A cursor is valid only with the order that it came
+   * from.
    */
   list(at: At, page?: PageOptions): Promise<Page<Head>>;
   /** Publishes the current position of the session as a head, and makes it the current one. */
   publish(session: At, input?: HeadInput): Promise<Head>;
   /**
-   * A head from which on a context begins with a summary; older heads still show everything. Of two at once the later
-   * covers the earlier, whose summary is dropped if it comes directly after what the later covers. Conflict when the
-   * session left the summarised line meanwhile.
+   * Publishes a head at which contexts begin with a summary from then on; older heads still show everything. If two
+   * compactions run at once, the later one covers the earlier one, and the earlier summary is dropped if it directly
+   * follows the messages that the later one covers. Conflict if the session left the summarised line meanwhile.
    */
   compact(
     session: At,
@@ -74,13 +75,13 @@ export interface Heads {
       readonly agent: string;
       readonly summary: string;
       /**
-       * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
-       * from then on stays as well.
+       * How many of the last messages are kept, counted when compact() is called; 0 by default. Messages that other
+       * writers append after the call are kept too.
        */
       readonly keep?: number;
       /**
-       * The last message (its id) that the summary covers, instead of `keep`: messages that arrived while the summary was
-       * written stay, however long that took. NotFound unless the session shows it, on its current line.
+       * Instead of `keep`: the id of the last message that the summary covers. Messages that arrived while the summary
+       * was written are kept. NotFound unless the session shows this message on its current line.
        */
       readonly upTo?: string;
       readonly expect?: string | null;

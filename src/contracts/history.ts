@@ -6,22 +6,22 @@ import type { At } from "./locators.ts";
 import type { Message, MessageInput } from "./messages.ts";
 
 export interface HistoryScope {
-  /** An id may be new: append creates its session. */
+  /** If there is no session with this id, append creates it. */
   readonly session: At;
   readonly agent: string;
 }
 
 export interface HistoryRange {
-  /** At most so many, counted from the start of the range (oldest first); all of them when not given. */
+  /** At most this many messages from the start of the range (oldest first); all by default. */
   readonly limit?: number;
-  /** Skip so many from the start. */
+  /** Skip this many messages from the start. */
   readonly offset?: number;
   /**
-   * Only messages after this one: by its seq when the session wrote it itself, by its id also when it was inherited. A
-   * fork numbers its own messages anew, so pass the id to continue reading a fork.
+   * Only messages after this one. A seq names a message of the session's own log; an id may also name an inherited one.
+   * A fork has its own seqs, so pass the id to continue reading a fork.
    */
   readonly after?: number | string;
-  /** Only messages recorded at this time or later (epoch ms). */
+  /** Only messages recorded at this time or later (epoch milliseconds). */
   readonly since?: number;
   /** The last n, still oldest first; not together with limit or offset. */
   readonly last?: number;
@@ -29,9 +29,9 @@ export interface HistoryRange {
 }
 
 export interface Erasure {
-  /** What was removed, by kind: messages, blobs, bytes … */
+  /** How much was removed, by kind: messages, blobs, bytes … */
   readonly removed: Readonly<Record<string, number>>;
-  /** What was kept on purpose, by kind. `inherited`: messages, and `events`, that live forks still show. */
+  /** How much was kept on purpose, by kind. `inherited`: messages and events that live forks still show. */
   readonly kept: Readonly<Record<string, number>>;
 }
 
@@ -44,7 +44,7 @@ export interface History {
       readonly run?: string;
     },
   ): Promise<Message>;
-  /** All or nothing: one commit. */
+  /** One commit: all messages are appended, or none. */
   appendMany<M extends readonly object[]>(
     scope: HistoryScope,
     messages: { readonly [I in keyof M]: MessageInput<M[I]> },

@@ -1,5 +1,5 @@
-// What open() returns: plain namespaces over one store. The reference goes with the types, for callers whose own lib
-// does not know Symbol.asyncDispose.
+// What open() returns: plain namespaces over one store. The reference is part of the published types, for callers whose
+// own lib lacks Symbol.asyncDispose.
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Agents } from "./agents.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
@@ -20,25 +20,34 @@ import type { Tasks } from "./tasks.ts";
 import type { Tracing } from "./trace.ts";
 
 export interface OpenOptions {
-  /** "full" (default): an acknowledged write survives power loss. "normal": the last ones may not, the store does. */
+  /**
+   * "full" (default): an acknowledged write survives power loss. "normal": power loss may undo the last writes, but
+   * does not damage the store.
+   */
   readonly durability?: "full" | "normal";
-  /** Where blob bytes live; the database when not given. See fileBlobs(). */
+  /** Where the bytes of blobs are stored; by default in the database. See fileBlobs(). */
   readonly blobs?: BlobBackend;
-  /** Time to live of a blob that is not pinned and that no row refers to. Default 7 days; null: for ever. */
+  /** Time to live of a blob that is not pinned and that no row refers to. Default 7 days; null: it never expires. */
   readonly blobTtlMs?: number | null;
   /** Any object that satisfies the contract replaces the built-in one. */
   readonly history?: History;
   readonly state?: State;
   readonly tasks?: Tasks;
-  /** false: refuse to create a store that is not there yet, NotFound instead. Default true. */
+  /** false: NotFound if there is no store yet, instead of creating one. Default true. */
   readonly create?: boolean;
   /** false: refuse to migrate an older store. Default true. */
   readonly migrate?: boolean;
-  /** How long a writer waits for others before StoreBusy; default 30 s. */
+  /** How long a writer waits for other writers before StoreBusy; default 30 s. */
   readonly busyMs?: number;
-  /** Most connections of a handle to PostgreSQL, one that listens for tails not among them; default 10. */
+  /**
+   * The maximum number of PostgreSQL connections of a handle, without the one that listens for notifications; default
+   * 10.
+   */
   readonly poolSize?: number;
-  /** Rights of a SQLite file that is made, and of what SQLite keeps beside it: 0o600 (its owner only) by default, 0o660 for a group. */
+  /**
+   * Permissions of a new SQLite file and of the files that SQLite makes beside it: 0o600 (its owner only) by default,
+   * 0o660 for a group.
+   */
   readonly fileMode?: number;
   readonly environment?: Environment;
 }
@@ -47,48 +56,57 @@ export interface StoreInfo {
   readonly url: string;
   readonly engine: "sqlite" | "postgres";
   readonly schemaVersion: number;
-  /** Named at creation, the same for the store's whole life. */
+  /** Made when the store is created; it never changes. */
   readonly storeId: string;
   readonly createdAt: number;
 }
 
-/** The clock by which the store judges what is due: sleeps, pauses, timeouts, deadlines, expiry. */
+/** The clock that decides what is due: sleeps, pauses, timeouts, deadlines, expiry. */
 export interface StoreClock {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** server: that of the PostgreSQL server; machine: this machine's. */
+  /** server: the clock of the PostgreSQL server. machine: this machine's clock. */
   readonly source: "server" | "machine";
-  /** How far this machine's own clock is ahead of it; negative when it is behind. 0 when it is the machine's. */
+  /**
+   * How far this machine's clock is ahead of the store's clock; negative if it is behind. 0 if the source is the
+   * machine.
+   */
   readonly machineAheadMs: number;
-  /** The server's clock was measured to within this. */
+  /** The precision of the measurement of the server's clock. */
   readonly uncertaintyMs: number;
 }
 
 export interface Stats {
-  /** Of the database, without the blobs that are kept outside of it. */
+  /** Bytes of the database, without the blobs outside of it. */
   readonly bytesOnDisk: number;
   readonly nouns: Readonly<
     Record<
       string,
       {
-        /** Without those that were deleted; a call, an eval, a turn or an invocation is one, in however many versions. */
+        /**
+         * How many rows exist, without deleted ones. A call, eval, turn or invocation counts once, however many
+         * versions it has.
+         */
         readonly rows: number;
-        /** Of sessions and agents: how many were deleted and left a tombstone. */
+        /** How many sessions and agents were deleted and left a tombstone. */
         readonly deleted?: number;
-        /** Of sessions: how many are here only in part, because they came with a fork, or are only named. Left out when there are none. */
+        /**
+         * How many sessions are in this store only in part, because they were imported with a fork or are only named.
+         * Left out if there are none.
+         */
         readonly partial?: number;
       }
     >
   >;
   readonly blobs: {
     readonly count: number;
-    /** Bytes as given, once per blob, and once per reference. */
+    /** Uncompressed bytes, counted once per blob, and once per reference. */
     readonly bytes: number;
     readonly referencedBytes: number;
-    /** Bytes as kept, and how many of them outside the database (see fileBlobs()). */
+    /** Stored bytes, and how many of them are outside the database (see fileBlobs()). */
     readonly storedBytes: number;
     readonly outsideBytes: number;
-    /** 1 − bytes / referencedBytes, and 1 − storedBytes / bytes; 0 when there is nothing. */
+    /** 1 − bytes / referencedBytes, and 1 − storedBytes / bytes; 0 if there are no blobs. */
     readonly dedupSavings: number;
     readonly compressionSavings: number;
   };
@@ -98,11 +116,12 @@ export interface Stats {
     readonly events: number;
     readonly messages: number;
     /**
-     * Bytes as given of all that its own rows refer to, on every branch, each content once: messages, attachments, state in
-     * all its versions, calls, evals, steps, checkpoints and captures. What a fork inherits is its source's.
+     * Uncompressed bytes of everything that the session's own rows refer to, on every branch, each content once:
+     * messages, attachments, all versions of state, calls, evals, steps, checkpoints and captures. Content that a fork
+     * inherits counts for its source.
      */
     readonly bytes: number;
-    /** How many of them other sessions refer to as well: erasing this session gives back at most the others. */
+    /** How many of these bytes other sessions refer to as well. Erasing this session frees at most the rest. */
     readonly sharedBytes: number;
   }[];
 }
@@ -125,9 +144,12 @@ export interface Holdfast extends Querying, Tracing, Checking {
   readonly blobs: Blobs;
   readonly log: Log;
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
-  /** Which time it is for the store, and how far this machine's clock is from it. */
+  /** The time of the store's clock, and how far this machine's clock differs. */
   clock(): StoreClock;
-  /** Waits for what is under way, then closes; safe to call twice. Calls after it are refused with Closed. */
+  /**
+   * Waits for calls under way, then closes the store. It may be called twice. Later calls of other verbs are refused
+   * with Closed.
+   */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,7 +1,7 @@
-// Sessions that work for other sessions: spawned or attached to, waited for, and answered with an envelope; and leaf
-// calls, which answer in the same shape and make no session. Promise: an invocation is in its caller's log before its
-// work begins, in one commit with the session it creates; it ends once. If its process dies, the invocation stays
-// "running" until it is finished by its id.
+// Sessions that work for other sessions: the caller spawns or attaches a session, waits for it, and gets an envelope
+// with the result. Leaf calls return the same envelope without a session. Promise: an invocation is in its caller's log
+// before its work begins, in one commit with the session that it creates; it ends once. If its process dies, the
+// invocation stays "running" until finish() is called with its id.
 
 import type { Call, CallInput, CallOutcome } from "./calls.ts";
 import type { Counts } from "./heads.ts";
@@ -12,45 +12,47 @@ import type { SessionInput } from "./session.ts";
 export interface SpawnInput {
   /** One line for lists and traces. */
   readonly label?: string;
-  /** The caller's call that asked for it. A leaf call has no session and is refused. */
+  /** The caller's model call that asked for the work. The id of a leaf call is refused, because it has no session. */
   readonly call?: string;
-  /** What the new session says of itself; its id is given when left out. An attachment makes one with "branch". */
+  /** Fields of the new session; its id is made up by default. With "branch", an attachment creates a session too. */
   readonly session?: SessionInput;
 }
 
 export interface AttachOptions extends SpawnInput {
-  /** There is no default: continuing another session and branching from it are different things. */
+  /** Whether to continue the other session or to branch from it. There is no default. */
   readonly mode: NonNullable<Invocation["mode"]>;
 }
 
-/** What the work of an invocation is given. */
+/** What the function that does the work of an invocation gets. */
 export interface Child {
   /** The session to work in. */
   readonly session: string;
   readonly invocation: Invocation;
 }
 
-/** The result of work, wherever it was done. */
+/** The result of an invocation or a leaf call. */
 export interface Envelope<T, M = InvocationMeta> {
   /** null when it failed. */
   readonly value: T | null;
-  /** Where it was done: the child, or the caller itself for a leaf call. null when it could not begin. */
+  /**
+   * The session that did the work: the child, or the caller itself for a leaf call. null if the work could not begin.
+   */
   readonly session: string | null;
-  /** The current head of that session when the work had ended; null when it has none, and for a leaf call. */
+  /** The current head of that session at the end of the work; null if it has none, and for a leaf call. */
   readonly head: string | null;
   readonly status: "done" | "failed";
-  /** What was thrown; only in slots of a batch that failed. */
+  /** What the work threw; only in failed slots of a batch. */
   readonly error?: unknown;
   /**
-   * Read from the rows that were written, without times: the same work on the same ids has the same. null when it could
-   * not begin, or its end could not be recorded.
+   * A description made from the written rows, without times, so that the same work on the same ids has the same
+   * description. null if the work could not begin, or its end could not be recorded.
    */
   readonly meta: M | null;
 }
 
 export interface InvocationMeta extends Pick<Invocation, "type" | "mode" | "label"> {
   readonly invocation: string;
-  /** How many rows of each kind the child's lineage held when the work had ended. */
+  /** How many rows of each kind the child's lineage had at the end of the work. */
   readonly counts: Counts;
 }
 
@@ -62,11 +64,11 @@ export interface LeafMeta
 
 export interface Invocations {
   /**
-   * Creates a session of kind "spawned", does the work and ends the invocation. What the work throws is recorded, the
-   * invocation is "failed", and the same thing is thrown on. The work publishes heads of the child where it wants them.
+   * Creates a session of kind "spawned", runs the work and ends the invocation. If the work throws, the error is
+   * recorded, the invocation is "failed", and the error is rethrown. The work itself publishes the child's heads.
    */
   spawn<T>(caller: At, input: SpawnInput, work: (child: Child) => T | Promise<T>): Promise<Envelope<T>>;
-  /** Like spawn, in a session that is there already or in a branch of it; see sessions.attach(). */
+  /** Like spawn, but in an existing session or a branch of it; see sessions.attach(). */
   attach<T>(caller: At, at: At, options: AttachOptions, work: (child: Child) => T | Promise<T>): Promise<Envelope<T>>;
   /** Returns results in the order of the inputs. A slot that fails is marked; the others continue. */
   spawnAll<T>(
@@ -74,7 +76,7 @@ export interface Invocations {
     inputs: readonly SpawnInput[],
     work: (child: Child, index: number) => T | Promise<T>,
     options?: {
-      /** How many slots are worked on at the same time; 4 when not given. */
+      /** How many slots run at the same time; 4 by default. */
       readonly concurrency?: number;
     },
   ): Promise<readonly Envelope<T>[]>;
@@ -83,24 +85,27 @@ export interface Invocations {
     inputs: readonly (AttachOptions & { readonly at: At })[],
     work: (child: Child, index: number) => T | Promise<T>,
     options?: {
-      /** How many slots are worked on at the same time; 4 when not given. */
+      /** How many slots run at the same time; 4 by default. */
       readonly concurrency?: number;
     },
   ): Promise<readonly Envelope<T>[]>;
-  /** For loops of your own: the spawned session and its running invocation, in one commit. sessions.attach() is its twin. */
+  /**
+   * For your own loops: creates the session and its running invocation in one commit. sessions.attach() does the same
+   * for an existing session.
+   */
   start(caller: At, input?: SpawnInput): Promise<Invocation>;
-  /** Once; InvalidTransition when it has ended already. */
+  /** Ends the invocation. InvalidTransition if it has ended already. */
   finish(
     id: string,
     outcome?: {
       /** "failed" when an error is given, "done" otherwise. */
       readonly status?: Exclude<Invocation["status"], "running">;
-      /** Kept in the caller's log as an annotation; see `error()`. */
+      /** Recorded in the caller's log as an annotation; see `error()`. */
       readonly error?: Json;
     },
   ): Promise<Invocation>;
   get(id: string): Promise<Invocation | null>;
-  /** What was recorded when it failed; null when nothing was. */
+  /** The error that was recorded when the invocation failed; null if none was. */
   error(id: string): Promise<Json | null>;
 }
 
@@ -108,14 +113,14 @@ export type LeafInput = Pick<Extract<CallInput, { type: "leaf" }>, "model" | "pr
 
 export interface Leaf {
   readonly call: Call;
-  /** Its cost and its response, reported as soon as they are known: they are recorded even if the work then throws. */
+  /** Reports the cost and the response as soon as they are known. They are recorded even if the work then throws. */
   report(spent: Omit<CallOutcome, "status" | "result" | "error">): void;
 }
 
 export interface LeafCalls {
   /**
-   * A call without a session: recorded before the work, its outcome after. The value is kept as the call's result. If
-   * the work throws, the error is recorded with what was reported, and rethrown.
+   * Makes a call without a session: the call is recorded before the work, and its outcome after it. The value is stored
+   * as the call's result. If the work throws, the error is recorded together with the report, and rethrown.
    */
   leaf<T extends Json>(
     session: At,
@@ -128,19 +133,19 @@ export interface LeafCalls {
     inputs: readonly LeafInput[],
     work: (leaf: Leaf, index: number) => T | Promise<T>,
     options?: {
-      /** How many slots are worked on at the same time; 4 when not given. */
+      /** How many slots run at the same time; 4 by default. */
       readonly concurrency?: number;
     },
   ): Promise<readonly Envelope<T, LeafMeta>[]>;
 }
 
-/** Its position is in the log of the caller. */
+/** An invocation. Its position is in the log of the caller. */
 export interface Invocation extends LogPosition {
   readonly id: string;
   readonly type: "spawn" | "attach";
   /**
-   * Of an attachment. continue: the work is done in the session itself. branch: in a new session that continues one of its
-   * heads.
+   * The mode of an attachment. continue: the work is done in the session itself. branch: in a new session that
+   * continues one of its heads.
    */
   readonly mode: ("continue" | "branch") | null;
   readonly status: "running" | "done" | "failed";
@@ -151,7 +156,7 @@ export interface Invocation extends LogPosition {
   readonly calleeHeadAfter: string | null;
   readonly call: string | null;
   readonly label: string | null;
-  /** What it attached to, as that was then. */
+  /** The session that it attached to, as it was then. */
   readonly source: {
     readonly session: string;
     readonly head: string | null;

@@ -1,5 +1,6 @@
-// What the types take for JSON and what a store takes are the same, as far as types can tell: every @ts-expect-error
-// below fails `npm run check` when the line under it compiles, and every such value is refused at run time as well.
+// The types accept the same values as JSON as a store does, as far as types can express it. Every @ts-expect-error
+// below fails `npm run check` if the line under it compiles, and the store refuses every such value at run time as
+// well.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { open } from "../open.ts";
 import type { HoldfastError } from "./errors.ts";
@@ -27,7 +28,7 @@ class Money {
   }
 }
 
-/** To the compiler it is an interface. */
+/** For the compiler this class is an interface. */
 class Point {
   readonly x = 1;
 }
@@ -146,7 +147,7 @@ describe("ST7 what JSON cannot hold is refused, by the compiler too", () => {
     await refused(hf.history.appendMany(scope, [{ role: "user", content: "hi", metadata: { at } }]));
   });
 
-  test("but what the compiler cannot see is still for the store to refuse", async () => {
+  test("but the store still refuses what the compiler cannot see", async () => {
     const any: Json = JSON.parse("{}");
     expect(await hf.blobs.resolveJson(await hf.blobs.storeJson(any))).toEqual({});
     await refused(hf.state.set("s", { point: new Point() }));

@@ -1,13 +1,13 @@
-// What JSON can say. Caller JSON is kept as bytes exactly as it serialises; it is never reordered.
+// JSON values. A caller's JSON is stored as bytes exactly as it serialises; its keys are never reordered.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
 /**
- * T when JSON can hold it. What JSON cannot hold is a type that no value has, so that the compiler names it; so are built-in objects
- * that would come back as something else: Date, URL, Buffer, Map, Set, Promise, RegExp, bytes. Unlike Json it takes interfaces,
- * which have no index signature; a property that may be undefined is one that may be missing. An instance of a class looks like
- * an interface here, and is refused by the call.
+ * T if JSON can hold it, otherwise a type that no value has, so that the compiler reports the mistake. Built-in objects
+ * that would be read back as something else are not allowed: Date, URL, Buffer, Map, Set, Promise, RegExp, bytes.
+ * Unlike Json, it accepts interfaces, which have no index signature. A property that may be undefined may be missing.
+ * An instance of a class looks like an interface here; the call refuses it at run time.
  */
 export type Jsonable<T> = T extends Json
   ? T
@@ -32,16 +32,16 @@ export type Jsonable<T> = T extends Json
             readonly "is not JSON": never;
           };
 
-/** The same for what must be an object. */
+/** The same for a value that must be an object. */
 export type JsonableObject<T> = T extends readonly unknown[] ? JsonObject : Jsonable<T>;
 
-/** Of every list: which page of it. */
+/** The paging options of every list. */
 export interface PageOptions {
   /** From 1 to LIMITS.page; 100 when not given. */
   readonly limit?: number;
   /** Where a page ended (its `next`), of a call with the same filter and order; from the beginning when null or not given. */
   readonly cursor?: string | null | undefined;
-  /** Newest first when not given. */
+  /** Default: newest first. */
   readonly order?: "newest" | "oldest";
 }
 

@@ -1,5 +1,5 @@
-// Every limit has a name (rule ST8); going over one is a LimitExceeded that says which, but for idBytes (InvalidId) and
-// jsonDepth (InvalidJson).
+// Every limit has a name (rule ST8). Exceeding one is LimitExceeded, which names the limit; except for idBytes
+// (InvalidId) and jsonDepth (InvalidJson).
 
 export const LIMITS = {
   /** UTF-8 bytes of an id chosen by the caller (session, agent, run, alias, tag, label, key …). */
@@ -10,7 +10,7 @@ export const LIMITS = {
   noteBytes: 65_536,
   /** UTF-8 bytes of an agent's system prompt, and of any metadata JSON kept in a row. */
   metadataBytes: 1_048_576,
-  /** Bytes of one message's content as JSON; larger things are blobs the content refers to. */
+  /** Bytes of one message's content as JSON. Larger content must be in blobs that the message refers to. */
   messageBytes: 67_108_864,
   /** Content blocks of one message. */
   blocksPerMessage: 10_000,
@@ -18,7 +18,7 @@ export const LIMITS = {
   messagesPerAppend: 200_000,
   /** Bytes of one blob. */
   blobBytes: 17_179_869_184,
-  /** Bytes of a blob given or resolved in one piece; use the streams above it. */
+  /** Bytes of a blob that is stored or resolved in one piece; larger blobs need streams. */
   blobInMemoryBytes: 2_000_000_000,
   /** Nesting of caller JSON. */
   jsonDepth: 512,
@@ -36,14 +36,14 @@ export const LIMITS = {
   /** Tags of an agent or session, tool ids of an agent. */
   tags: 256,
   toolIds: 1024,
-  /** Blocks of an agent; the most characters a block may be given, and those of one that names no limit. */
+  /** Blocks of an agent; the maximum for the limit of a block in characters, and the default limit. */
   blocksPerAgent: 256,
   blockChars: 1_000_000,
   blockCharsDefault: 20_000,
   /** Tasks of one board, boards of one session. */
   tasksPerBoard: 10_000,
   boardsPerSession: 1000,
-  /** Slots of one batch of sub-sessions or leaf calls, and how many of them may be worked on at the same time. */
+  /** Slots of one batch of sub-sessions or leaf calls, and how many of them may run at the same time. */
   batchSlots: 10_000,
   batchConcurrency: 1000,
   /** UTF-8 bytes of a Datalog query (characters of its JSON form), its nesting, the forms in it. */
@@ -56,23 +56,27 @@ export const LIMITS = {
   /** Clauses of a query with its rules; elements of :find, :with or :in, of a tuple, of a rule's head or a call. */
   queryClauses: 1000,
   queryColumns: 100,
-  /** Tables that a query, or one of the parts it is made of, joins; branches of recursive rules that call each other, as far
-   * as they recur; values a query names; characters of the SQL it becomes. */
+  /**
+   * Tables that a query, or one of its parts, joins; recursive branches of rules that call each other; values in a
+   * query; characters of the SQL that is compiled from it.
+   */
   queryJoins: 60,
   queryBranches: 200,
   queryParams: 20_000,
   querySql: 1_000_000,
-  /** Rows a query may give, and how long it may take (`timeoutMs`; 10 seconds when it does not say). */
+  /** Rows of a query's result, and how long the query may take (`timeoutMs`; default 10 seconds). */
   queryRows: 1_000_000,
   queryMs: 3_600_000,
   queryMsDefault: 10_000,
-  /** Values a pull may ask for of one attribute (`page` when it does not say), and how often a pull may recur. */
+  /** Values of one attribute in a pull (default `page`), and the depth of a recursive pull. */
   pullValues: 10_000,
   pullDepth: 64,
-  /** Issues that a check lists (all are counted), and events that a walk along causes gives. */
+  /** Issues that a check lists (all are counted), and events that a walk along causes returns. */
   checkIssues: 1000,
   causes: 1000,
-  /** Bytes of the rows of an archive as JSON, and sessions in one: they are verified together, in memory. */
+  /**
+   * Bytes of the rows of an archive as JSON, and sessions in an archive: an import verifies them together, in memory.
+   */
   archiveRowBytes: 536_870_912,
   archiveSessions: 10_000,
   /** Files of one capture. */
@@ -86,7 +90,7 @@ export const LIMITS = {
    */
   unpackedBytes: 33_554_432,
   unpackedRatio: 250,
-  /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */
+  /** How often a rule decides again after a refused guard, before it gives up with a retryable Conflict. */
   decideAttempts: 64,
 } as const;
 

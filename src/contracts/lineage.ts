@@ -1,4 +1,4 @@
-// Sessions as a graph: the work in a session that heads cover, and the edges between sessions.
+// Sessions as a graph: the work in a session that heads cover, and forks, resumes and rewinds.
 import type { Call } from "./calls.ts";
 import type { Counts, Head, HeadInput } from "./heads.ts";
 import type { HistoryRange } from "./history.ts";
@@ -18,11 +18,11 @@ export interface Turn extends LogPosition {
 
 export interface Turns {
   begin(session: At, input?: { readonly agent?: string; readonly run?: string }): Promise<Turn>;
-  /** Stores final value and variables and publishes a head; the session continues. */
+  /** Stores the final value and the variables, and publishes a head. The session can continue. */
   finish(turn: string, input?: HeadInput): Promise<Head>;
   /**
-   * Publishes an aborted head with what there was; the session continues from its current head (from before the turn
-   * when it has none), as if the turn had not been.
+   * Publishes an aborted head with the work so far. The session continues from its current head (or, if it has none,
+   * from before the turn), as if the turn had not happened.
    */
   abort(turn: string, input?: HeadInput): Promise<Head>;
 }
@@ -46,7 +46,7 @@ export interface Evals {
     input: {
       readonly code: string;
       readonly turn?: string;
-      /** The message that holds the code. */
+      /** The message that contains the code. */
       readonly message?: string;
     },
   ): Promise<Eval>;
@@ -55,11 +55,11 @@ export interface Evals {
     outcome: {
       readonly result?: Json;
       readonly final?: Json;
-      /** Given: it failed. */
+      /** If an error is given, the eval failed. */
       readonly error?: Json;
     },
   ): Promise<Eval>;
-  /** Both in one commit, for code that has been run already. */
+  /** Records the begin and the end in one commit, for code that has run already. */
   add(session: At, input: Parameters<Evals["start"]>[1] & Parameters<Evals["finish"]>[1]): Promise<Eval>;
   get(id: string): Promise<Eval | null>;
 }
@@ -75,26 +75,26 @@ export interface Snapshot extends LogPosition {
 export interface Snapshots {
   add(session: At, vars: Json, options?: { readonly turn?: string }): Promise<Snapshot>;
   get(id: string): Promise<Snapshot | null>;
-  /** The variables themselves; NotFound when there is no such snapshot or it was erased. */
+  /** The variables; NotFound if there is no such snapshot or it was erased. */
   vars(id: string): Promise<Json>;
 }
 
-/** A message at a head. What was erased since shows that it was there, and nothing else. */
+/** A message at a head. If it was erased since, only the fact that it existed is shown. */
 export type MessageAt =
   | Message
   | (Pick<Message, "id" | "session" | "agent" | "seq" | "role" | "at"> & { readonly erased: true });
 
-/** What there was at a head, or is now where none is named. Lists are oldest first. */
+/** The contents of a session at a head, or now if the locator names no head. Lists are oldest first. */
 export interface View {
   readonly session: Session;
   readonly head: Head | null;
   readonly branch: number;
   readonly seq: number;
   counts(): Promise<Counts>;
-  /** All messages, the last ones, or those from a point on. What lies before it is not read. */
+  /** All messages, the last ones, or those from a position on. Earlier messages are not read. */
   messages(
     range?: Pick<HistoryRange, "after" | "limit" | "offset" | "last"> & {
-      /** Only this agent's. */
+      /** Only this agent's messages. */
       readonly agent?: string;
     },
   ): Promise<readonly MessageAt[]>;
@@ -108,7 +108,7 @@ export interface View {
 }
 
 export interface ForkInput extends Omit<SessionInput, "origin" | "cacheId"> {
-  /** The last message (its id) that the fork inherits; not together with a head in the locator. */
+  /** The id of the last message that the fork inherits. Not allowed together with a head in the locator. */
   readonly message?: string;
 }
 
@@ -117,6 +117,6 @@ export interface Moved {
   readonly session: string;
   readonly head: Head | null;
   readonly branch: number;
-  /** A branch was begun, because something had come after the head. */
+  /** True if a new branch was begun, because events came after the head. */
   readonly branched: boolean;
 }

@@ -9,14 +9,14 @@ export interface Locator {
 
 /**
  * A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object; the first four
- * digits or more of a head's id are enough, as long as no other head of the session begins with them. An id that looks
- * like a locator is preferred to the locator; only older stores and archives have any. Verbs that read accept any of
- * these, and with a head return what there was at it. Verbs that write accept the id, and refuse a head: a session is
- * continued only at its current position (see fork and resume).
+ * digits or more of a head's id are enough, as long as no other head of the session begins with them. If a session has
+ * an id that looks like a locator, the id has priority; only older stores and archives have such ids. Verbs that read
+ * accept all of these forms, and with a head return the session as it was at that head. Verbs that write refuse a head,
+ * because a session is continued only at its current position (see fork and resume).
  */
 export type At = string | Locator;
 
-/** Where a row is: the seq of its event in the log of a session, and the branch it is on. */
+/** The position of a row: the seq of its event in the log of a session, and its branch. */
 export interface LogPosition {
   readonly session: string;
   readonly branch: number;

@@ -37,17 +37,17 @@ export type EventType =
 export interface LogEvent {
   readonly session: string;
   readonly seq: number;
-  /** Those of this version, for completion; a later version may have written others. */
+  /** The types of this version, for completion in editors. A later version may have written others. */
   readonly type: EventType | (string & Record<never, never>);
   readonly at: number;
   readonly schemaVersion: number;
   readonly agent?: string;
   readonly run?: string;
-  /** Ids and small facts of the rows this event wrote; never text of a message, never a payload. */
+  /** Ids and small facts of the rows that this event wrote; never text of a message, never a payload. */
   readonly data: JsonObject;
   /** Payload name → commitment, base64url of SHA-256(salt + payload's sha256). */
   readonly commitments: Readonly<Record<string, string>>;
-  /** This event's chain hash, hex. */
+  /** The chain hash of this event, hex. */
   readonly hash: string;
 }
 
@@ -69,30 +69,33 @@ export type VerifyReport =
   | {
       readonly ok: false;
       readonly session: string;
-      /** First seq at which what is stored is not what was written. */
+      /** The first seq at which the stored log differs from what was written. */
       readonly badSeq: number;
-      /** Whose log it is the seq of, when the damage is in what the session inherits from another. */
+      /** The session whose log has the damage, if the session inherits it from another. */
       readonly source?: string;
       readonly reason: string;
       readonly events: number;
     };
 
 export interface Log {
-  /** Of the session's own log; with a head, what lies on the line that leads to it. What a fork inherits is its source's. */
+  /**
+   * The events of the session's own log; if the locator names a head, only those on the line that leads to it.
+   * Inherited events are in the log of the source.
+   */
   read(
     at: At,
     range?: {
       /** Only events with a greater seq. */
       readonly after?: number;
-      /** 1000 when not given: read on with `after`. */
+      /** Default 1000; continue with `after`. */
       readonly limit?: number;
       readonly types?: readonly LogEvent["type"][];
     },
   ): Promise<readonly LogEvent[]>;
   /**
-   * Live, from this process and others; never ends by itself: it ends when the signal aborts, the session is erased or
-   * the store closes. The reader pulls: a slow one falls behind and catches up from the log itself, so no event is ever
-   * skipped. A head has no end to wait for, and is refused.
+   * Follows the log live, with events from this process and from others. It never ends by itself: it ends when the
+   * signal aborts, the session is erased or the store closes. The reader pulls: a slow reader falls behind and catches
+   * up from the log, so no event is ever skipped. A locator with a head is refused, because nothing comes after a head.
    */
   tail(
     at: At,
@@ -103,13 +106,16 @@ export interface Log {
       readonly signal?: AbortSignal;
     },
   ): AsyncIterable<LogEvent>;
-  /** The session's own log and what it inherits from others. With a head, also that the log still holds what the head commits to. */
+  /**
+   * Verifies the session's own log and the logs that it inherits from. If the locator names a head, also that the log
+   * still contains what the head commits to.
+   */
   verify(
     at: At,
     options?: {
-      /** Verify only what follows this point, which the caller trusts; whole from the start otherwise. */
+      /** Verify only events after this anchor, which the caller trusts; by default from the start. */
       readonly from?: Anchor;
-      /** Also require that the log still holds exactly this point. */
+      /** Also require that the log still contains exactly this anchor. */
       readonly anchor?: Anchor;
       /**
        * Which of the inherited stretches of a fork are verified too: all (default), or only those of deleted sessions, for
@@ -119,13 +125,16 @@ export interface Log {
     },
   ): Promise<VerifyReport>;
   /**
-   * The chain head to keep elsewhere: without it, an editor that rehashes everything is not detected. With a head: the
-   * hash of the head's event.
+   * The hash of the newest event, to keep outside the store: without it, an editor that rehashes the whole log is not
+   * detected. If the locator names a head, the hash of the head's event.
    */
   anchor(at: At): Promise<Anchor>;
-  /** What an annotation says; null when the event of that seq is none, or not on the line to the head named. */
+  /**
+   * The payload of an annotation; null if the event of that seq is no annotation, or is not on the line to the named
+   * head.
+   */
   note(at: At, seq: number): Promise<JsonObject | null>;
-  /** A note of the caller's in the log; its payload is a blob. */
+  /** Adds a caller's note to the log; its payload is a blob. */
   annotate<T extends object>(
     session: At,
     note: JsonableObject<T>,

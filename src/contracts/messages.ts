@@ -4,7 +4,7 @@ import type { Json, JsonableObject, JsonObject } from "./json.ts";
 
 export type Role = "user" | "assistant" | "system" | "tool" | "developer";
 
-/** Bytes a block carries: given as data or as the ref of a stored blob; always read back as a ref. */
+/** Bytes of a block: passed as data or as the ref of a stored blob, and always read back as a ref. */
 export type MediaInput =
   | { readonly data: Uint8Array; readonly mediaType: string; readonly ref?: never; readonly url?: never }
   | { readonly ref: string; readonly mediaType?: string; readonly data?: never; readonly url?: never }
@@ -27,7 +27,7 @@ interface BlockTypes<M> {
     readonly isError?: boolean;
   };
   thinking: { readonly type: "thinking"; readonly thinking: string; readonly signature?: string };
-  /** Anything a provider has that we do not know: kept exactly. */
+  /** A provider's content of a kind that Holdfast does not know. It is stored unchanged. */
   opaque: { readonly type: "opaque"; readonly value: Json };
 }
 
@@ -40,8 +40,8 @@ export interface MessageInput<M extends object = JsonObject> {
   /** A string is short for one text block. */
   readonly content: string | readonly ContentBlockInput[];
   /**
-   * The caller's own id: appending it again to the same session is answered with the message already there. With other
-   * content, metadata, role, agent or run it is another message: Conflict.
+   * The caller's own id. Appending a message with the same id to the same session again returns the stored message.
+   * Conflict if its content, metadata, role, agent or run differ.
    */
   readonly key?: string;
   readonly metadata?: JsonableObject<M>;
@@ -58,8 +58,8 @@ export interface Message {
   readonly at: number;
   readonly run?: string;
   /**
-   * The model call that wrote it, `session#seq`. Told by what a run's `message()` gives; of any message by
-   * hf.calls.findByMessage() and by its trace.
+   * The model call that wrote the message, `session#seq`. Only a run's `message()` returns it; for any other message
+   * use hf.calls.findByMessage() or the trace.
    */
   readonly call?: string;
   readonly key?: string;

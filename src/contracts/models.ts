@@ -1,15 +1,15 @@
-// Models that iterations ask, and their replies as a run records them.
+// Models that iterations call, and their replies as a run records them.
 import type { Json } from "./json.ts";
 import type { RetryPolicy, StepCall } from "./steps.ts";
 
-/** What a call of a model used, as far as it is known. */
+/** The tokens and the cost of a model call, as far as they are known. */
 export interface ModelUsage {
-  /** Of the whole request, cached ones included. */
+  /** Tokens of the whole request, including cached ones. */
   readonly inputTokens?: number;
   readonly outputTokens?: number;
-  /** Of the input tokens, those that the provider had in its cache. */
+  /** The input tokens that came from the provider's cache. */
   readonly cachedTokens?: number;
-  /** null: not known. */
+  /** null if unknown. */
   readonly costUsd?: number | null;
 }
 
@@ -20,7 +20,7 @@ export interface ModelReply extends ModelUsage {
 export interface ModelCall extends StepCall {
   /** Shown to watchers in this process; never stored. */
   token(text: string): void;
-  /** The bytes of a blob, verified: what an image or a document of a message refers to. */
+  /** The verified bytes of a blob, such as an image or a document of a message. */
   readBlob(ref: string): Promise<Uint8Array>;
 }
 
@@ -31,8 +31,11 @@ export interface Model {
   call(request: Json, call: ModelCall): Promise<ModelReply> | ModelReply;
 }
 
-/** A reply as the iteration gets it. */
+/** A reply as the iteration receives it. */
 export interface RecordedReply extends ModelReply {
-  /** The recorded call, `session#seq`: what hf.calls.get() takes, and `message()` to say which call wrote a message. */
+  /**
+   * The id of the recorded call, `session#seq`, for hf.calls.get(), and for `message()` to record which call wrote a
+   * message.
+   */
   readonly call: string;
 }

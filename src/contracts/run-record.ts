@@ -3,9 +3,9 @@ import type { Waits } from "./run-waits.ts";
 
 export interface RunLimits {
   readonly iterations?: number;
-  /** From its creation on, pauses included. */
+  /** Time since the run was created, including pauses. */
   readonly wallMs?: number;
-  /** Given and made, of all model calls. */
+  /** Input and output tokens of all model calls. */
   readonly tokens?: number;
   readonly costUsd?: number;
 }
@@ -13,7 +13,7 @@ export interface RunLimits {
 export interface RunError {
   readonly code: string;
   readonly message: string;
-  /** What to do about it, where Holdfast knows. */
+  /** What to do about the error, if Holdfast knows. */
   readonly hint?: string;
 }
 
@@ -22,57 +22,58 @@ export interface Run {
   readonly session: string;
   readonly agent: string;
   readonly agentVersion: string;
-  /** SHA-256 over the names and declarations of its tools, hex. */
+  /** SHA-256 over the names and declarations of the agent's tools, hex. */
   readonly toolset: string;
-  /** The run that spawned it. */
+  /** The run that spawned this one. */
   readonly parent: string | null;
   readonly status: "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
-  /** Grows with every change of status and every checkpoint. */
+  /** Increases with every change of status and every checkpoint. */
   readonly version: number;
-  /** Grows with every new lease. */
+  /** Increases with every new lease. */
   readonly epoch: number;
-  /** The worker that has the lease; null when none works on it. */
+  /** The worker that has the lease; null if no worker has it. */
   readonly owner: string | null;
-  /** Where that worker runs; null when it has no owner, or the owner's platform does not say. */
+  /** The host and process of that worker; null if the run has no owner, or the owner's platform does not report it. */
   readonly process: {
     readonly host: string;
     readonly pid: number;
   } | null;
-  /** Why no worker works on it now; null when one does, or it has ended. */
+  /** Why no worker works on the run now; null if a worker does, or the run has ended. */
   readonly idle: {
     /**
-     * queued: no worker has claimed it yet, or the last one gave it back. owner-gone: the process that had its lease has
-     * ended. waiting, paused: its agent said so. held: it came with an archive. retry-later: its last worker failed.
+     * queued: no worker has claimed the run yet, or the last worker released it. owner-gone: the process with its lease
+     * has ended. waiting, paused: its agent or a caller decided so. held: it came with an archive. retry-later: its
+     * last worker failed.
      */
     readonly reason: "queued" | "owner-gone" | "waiting" | "paused" | "held" | "retry-later";
-    /** The same for people. */
+    /** The reason as a sentence for people. */
     readonly message: string;
-    /** What continues it. */
+    /** What to do to continue the run. */
     readonly hint: string;
   } | null;
-  /** Iterations completed. */
+  /** The number of completed iterations. */
   readonly iteration: number;
   readonly pausedUntil: number | null;
-  /** Any of these wakes it. */
+  /** What the run waits for; any of these wakes it. */
   readonly waitsFor: readonly Waits[];
-  /** When it continues by itself, if it does; for a running one: when workers try it again after a failed try. */
+  /** When the run continues by itself, if it does. For a running one: when workers try it again after a failed try. */
   readonly wakesAt: number | null;
   /**
-   * It came with an archive and may still be running where it came from. No worker claims it here until resume() or
-   * unpause() is called.
+   * True if the run came with an archive and may still be running in the store that it was exported from. No worker
+   * claims it here until resume() or unpause() is called.
    */
   readonly held: boolean;
   readonly cancelRequested: boolean;
-  /** It pauses until then when its iteration ends. */
+  /** The run pauses until this time when its iteration ends. */
   readonly pauseRequested: number | null;
   readonly stopReason: ("done" | "failed" | "cancelled" | `limit:${keyof RunLimits}`) | null;
-  /** Why it failed. For a run that is tried again: why its last worker could not continue it. */
+  /** Why the run failed. For a run that is tried again: why its last worker could not continue it. */
   readonly error: RunError | null;
   readonly limits: RunLimits;
   readonly priority: number;
-  /** How long its worker may show no sign of life before another takes over. */
+  /** How long its worker may go without a heartbeat before another takes over. */
   readonly leaseMs: number;
-  /** Of its model calls, up to the last checkpoint. */
+  /** Tokens and cost of its model calls, up to the last checkpoint. */
   readonly tokens: number;
   readonly costUsd: number | null;
   readonly createdAt: number;

@@ -6,15 +6,15 @@ export type Waits =
   | { readonly kind: "decision"; readonly decision: string }
   | { readonly kind: "run"; readonly run: string };
 
-/** Why a call of execute() or resume() waits, as passed to `onWait`. */
+/** Why a call of execute() or resume() waits. Passed to `onWait`. */
 export interface RunWait {
   readonly run: string;
   readonly session: string;
-  /** owner: a worker has its lease. The others: what the run itself waits for. */
+  /** owner: a worker has the run's lease. The other reasons: what the run itself waits for. */
   readonly reason: "owner" | "signal" | "decision" | "run" | "paused";
   /**
-   * Set when the reason is owner. The process that has the lease of a run. Host and pid are null where the platform does
-   * not say.
+   * Set if the reason is owner: the process that has the lease of the run. Host and pid are null if the platform does
+   * not report them.
    */
   readonly owner: {
     readonly worker: string;
@@ -22,35 +22,33 @@ export interface RunWait {
     readonly pid: number | null;
   } | null;
   readonly waitsFor: readonly Waits[];
-  /** It continues after this long at the latest; null: that depends on others. */
+  /** The call continues after this time at the latest; null if it depends on a signal, a run or a person. */
   readonly atMostMs: number | null;
-  /** The same for people, with what to do. */
+  /** The reason as a sentence for people, and what to do. */
   readonly message: string;
 }
 
 export interface ExecuteOptions extends ResumeOptions {
   /**
-   * Whether the call waits through everything the run waits for, and ends when the run has ended. `execute` does unless this
-   * is false; `resume` does only when this is true. Without it the call returns as soon as the run waits or is paused.
+   * true: the call waits until the run has ended. false: the call returns as soon as the run waits or is paused.
+   * Default: true for `execute`, false for `resume`.
    */
   readonly wait?: boolean;
-  /** Called whenever the call begins to wait for something else. */
+  /** Called whenever the reason for waiting changes. */
   readonly onWait?: (wait: RunWait) => void;
-  /** Aborted: the call rejects with Aborted, and the run is given back for another call or worker to continue. */
+  /** When it aborts, the call rejects with Aborted, and the run is released for another call or worker. */
   readonly signal?: AbortSignal;
 }
 
 export interface ResumeOptions {
-  /** Goes on although the agent has another version or other tools than the run began with. */
+  /** Continue although the agent has another version or other tools than when the run began. */
   readonly allowMismatch?: boolean;
   /** "checkpoint": verifies the log from the last checkpoint on, and the event that began the run. */
   readonly verify?: "whole" | "checkpoint";
   /**
-   * What recorded reads return for content that was erased since they were made. "fail", the default: the work stops with
-   * ContentErased. "placeholder": a placeholder text is returned, and steps after it may have other arguments. What a
-   * recorded read returns for content that was erased since it was made. "fail": the work stops with ContentErased.
-   * "placeholder": a placeholder text is returned (for a value of the state: null), and steps after it may have other
-   * arguments than they had before.
+   * What a recorded read returns for content that was erased since the read was recorded. "fail", the default: the work
+   * stops with ContentErased. "placeholder": the read returns a placeholder text (null for a value of the state), and
+   * later steps may have other arguments than before.
    */
   readonly erased?: "fail" | "placeholder";
 }

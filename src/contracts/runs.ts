@@ -1,6 +1,6 @@
-// Runs: an agent's loop whose every step is in its session's log before anything relies on it. After a crash a run
-// resumes from its last checkpoint; what its interrupted iteration had done already is taken from the log, never done
-// again.
+// Runs: an agent's loop in which every step is in the session's log before anything relies on it. After a crash a run
+// resumes from its last checkpoint. The results of steps that its interrupted iteration had completed are taken from
+// the log; these steps are never executed again.
 
 import type { InputOf, RunnableAgent } from "./agent-definitions.ts";
 import type { Checkpoint } from "./checkpoints.ts";
@@ -23,15 +23,15 @@ export interface RunFilter extends PageOptions {
   readonly createdBefore?: number;
 }
 
-/** What a recovery found before it resumed the run. */
+/** What a recovery found before it released the run. */
 export interface Recovery {
   readonly run: Run;
-  /** The iteration it resumes with. */
+  /** The iteration that the run resumes with. */
   readonly resumeIteration: number;
-  /** Steps of that iteration whose results are known and are used as they are. */
+  /** The number of steps of that iteration whose results are recorded and will be reused. */
   readonly cached: readonly Step[];
   readonly inDoubt: readonly Step[];
-  /** Steps that wait for a person's approval before their first try. */
+  /** The steps that wait for a person's approval before their first try. */
   readonly asked: readonly Step[];
   readonly needsPerson: boolean;
 }
@@ -40,28 +40,31 @@ export type RunInput<Input = Json> = {
   readonly session: At;
   readonly id?: string;
   readonly limits?: RunLimits;
-  /** Higher goes first. */
+  /** Runs with a higher priority are claimed first. */
   readonly priority?: number;
-  /** How long its worker may show no sign of life before another machine takes over; 10 s. */
+  /** How long the worker may go without a heartbeat before another machine takes over; default 10 s. */
   readonly leaseMs?: number;
 } & InputOf<Input>;
 
-/** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
+/**
+ * Every verb that takes a run accepts the beginning of a generated id (`run_…`), from 4 characters on, if no other id
+ * begins with it.
+ */
 export interface Runs {
   /**
-   * Begins the run, continues it where it was, or returns its result: call it again with the same id after any crash.
-   * The same id with another session, agent or input is a Conflict. Without an id, an interrupted run of the same agent
-   * and input in the session is continued; any other unfinished run there is SessionBusy. The call ends when the run
-   * has ended (`wait: false`: when it waits). Only signal() and answer() deliver what a run waits for.
+   * Begins the run, continues it, or returns its result: call it again with the same id after any crash. The same id
+   * with another session, agent or input is a Conflict. Without an id, the call continues an interrupted run of the
+   * same agent and input in the session; any other unfinished run there is SessionBusy. The call returns when the run
+   * has ended (`wait: false`: also when it waits). Only signal() and answer() deliver what a run waits for.
    */
   execute<Input = Json, Output = Json>(
     agent: RunnableAgent<Input, Output>,
     input: RunInput<Input>,
     options?: ExecuteOptions,
   ): Promise<RunResult<Output>>;
-  /** Begins a run for a worker to take; with the id of a run that is there, of the same agent and input, that run. */
+  /** Begins a run for a worker to claim. If a run with this id, agent and input exists already, returns that run. */
   start<Input = Json>(agent: RunnableAgent<Input, unknown>, input: RunInput<Input>): Promise<Run>;
-  /** Claims a run that no living worker has, and continues it here until it ends, waits or is paused. */
+  /** Claims a run that has no living worker, and continues it in this process until it ends, waits or is paused. */
   resume<Output = Json>(
     agent: RunnableAgent<unknown, Output>,
     id: string,
@@ -73,74 +76,82 @@ export interface Runs {
   steps(
     id: string,
     range?: {
-      /** Only the steps of this one. */
+      /** Only the steps of this iteration. */
       readonly iteration?: number;
-      /** With what each step was given and gave. */
+      /** Include the input and the result of each step. */
       readonly io?: boolean;
     },
   ): Promise<readonly Step[]>;
   /**
-   * The run's events in its session's log, in order; cleared messages are left out. 1000 by default: continue with
+   * The run's events in its session's log, in order; cleared messages are left out. Default 1000; continue with
    * `after`.
    */
   events(id: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly LogEvent[]>;
   result(id: string): Promise<RunResult | null>;
   signal(id: string, name: string, payload?: unknown): Promise<Run>;
-  /** With its children. At work: its worker stops it at the next sign of life. */
+  /** Ends the run and its children. If a worker has the run, the worker stops it at its next heartbeat. */
   cancel(id: string): Promise<Run>;
-  /** 1 to 60 minutes, 2 when not given. At work: when its iteration ends. */
+  /**
+   * Pauses the run for 1 to 60 minutes, 2 by default. If a worker has the run, the pause begins when its iteration
+   * ends.
+   */
   pause(id: string, minutes?: number): Promise<Run>;
-  /** Also releases a held run, with its children. */
+  /** Ends a pause. Also releases a held run and its children. */
   unpause(id: string): Promise<Run>;
   /**
-   * A new run in the same session that continues from the step the run failed at; what it had done is not done again.
+   * Begins a new run in the same session that continues from the step at which the run failed. Completed steps are not
+   * executed again.
    */
   retry(
     id: string,
     input?: {
       readonly id?: string;
-      /** Instead of those it had, one by one. */
+      /** Limits that replace those of the failed run, each by its name. */
       readonly limits?: RunLimits;
     },
   ): Promise<Run>;
-  /** A new session, and a run in it that continues after one of the run's iterations. */
+  /** Creates a new session, and begins a run in it that continues after one of the run's iterations. */
   fork(
     id: string,
     input?: {
-      /** Goes on after this iteration; 0: from its beginning. The last one completed when not given. */
+      /** The iteration to continue after; 0: from the beginning. Default: the last completed iteration. */
       readonly iteration?: number;
-      /** Instead of the state it had there. */
+      /** Replaces the state of that iteration. */
       readonly state?: unknown;
-      /** Of the new session; made up when not given. */
+      /** The id of the new session; generated by default. */
       readonly session?: string;
       readonly id?: string;
       readonly limits?: RunLimits;
     },
   ): Promise<Run>;
-  /** Takes the session back to after one of the run's iterations, or to before the run, and begins a run from there. */
+  /**
+   * Rewinds the session to the end of one of the run's iterations, or to before the run, and begins a run from there.
+   */
   rewind(
     id: string,
     input: {
-      /** Goes on after this iteration; 0: from before the run began. */
+      /** The iteration to continue after; 0: from before the run began. */
       readonly iteration: number;
       readonly state?: unknown;
       readonly id?: string;
       readonly limits?: RunLimits;
     },
   ): Promise<Run>;
-  /** What it carried goes; that it was stays in the log, and its id is not used again. Of runs that have ended. */
+  /** Erases the payloads of a run that has ended. Its events stay in the log, and its id cannot be used again. */
   delete(id: string): Promise<boolean>;
   /**
-   * Frees a run whose worker is gone, so that another worker can claim it; returns what was found. Conflict when it is
-   * alive.
+   * Releases a run whose worker is gone, so that another worker can claim it, and reports its steps. Conflict if the
+   * worker is alive.
    */
   recover(id: string, options?: Pick<ResumeOptions, "verify">): Promise<Recovery>;
-  /** Every run whose worker is gone. A run that cannot be resumed is reported, and does not block the others. */
+  /**
+   * Releases every run whose worker is gone. A run that cannot be resumed is reported, and does not block the others.
+   */
   recoverAll(
     options?: Pick<ResumeOptions, "verify">,
   ): Promise<readonly (Recovery | { readonly run: Run; readonly error: RunError })[]>;
   createWorker(options: WorkerOptions): Worker;
-  /** Tokens of model calls in progress, of this handle's runs; ends when the signal aborts. */
+  /** Tokens of model calls in progress in this handle's runs. Ends when the signal aborts. */
   tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
   /** The open questions, in the order of decisions(). */
   pending(filter?: PageOptions & { readonly run?: string }): Promise<Page<Decision>>;
@@ -156,16 +167,16 @@ export interface Runs {
     },
   ): Promise<Page<Decision>>;
   answer(decision: string, answer: AnswerInput): Promise<Run>;
-  /** Where the run stood after an iteration, the last one when none is named; null: before its first. */
+  /** The state of the run after an iteration, by default the last one; null if the run has completed none. */
   checkpoint(id: string, iteration?: number): Promise<Checkpoint | null>;
-  /** Checkpoints of loops that are not ours, by session and agent; the last one counts. */
+  /** Checkpoints of the caller's own loops, by session and agent. Only the last one is kept. */
   saveCheckpoint(
     checkpoint: Pick<Checkpoint, "agent" | "iteration"> &
       Partial<
         Omit<Checkpoint, "session" | "agent" | "run" | "iteration" | "checkpointedAt" | "state" | "lastToolResult">
       > & {
         readonly session: At;
-        /** JSON. */
+        /** Any JSON. */
         readonly state?: unknown;
         readonly lastToolResult?: unknown;
       },

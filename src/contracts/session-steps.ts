@@ -6,9 +6,9 @@ import type { Message } from "./messages.ts";
 
 export interface SessionSteps {
   /**
-   * The messages a model call needs, like sessions.context() of this session. Like all reads of an iteration it is recorded as
-   * a position in the log: a replay reads there again and gets the same, whatever was added since. Content that was erased
-   * since stops the run with ContentErased, unless it is resumed with `erased: "placeholder"`.
+   * The messages a model call needs, like sessions.context() of this session. All reads of an iteration are recorded as
+   * a position in the log: a replay reads at the same position and gets the same, whatever was added since. If content
+   * was erased since, the run stops with ContentErased, unless it is resumed with `erased: "placeholder"`.
    */
   context(options?: ContextOptions): Promise<Context>;
   /** The session's messages, oldest first, of the run's own agent unless another is named (null: of every agent); a recorded read. */
@@ -19,9 +19,11 @@ export interface SessionSteps {
   ): Promise<readonly Message[]>;
   /** The session's state; a recorded read. */
   state(): Promise<JsonObject>;
-  /** From here on contexts begin with the summary. The message and its head are one commit, made once. */
+  /**
+   * Adds a summary with which contexts begin from now on. The message and its head are one commit, which happens once.
+   */
   compact(compaction: {
-    /** Stands in contexts for all messages up to and with `upTo`. */
+    /** Replaces all messages up to and including `upTo` in contexts. */
     readonly summary: string;
     /** The id of the last message that the summary covers. */
     readonly upTo: string;

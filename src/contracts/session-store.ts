@@ -4,16 +4,16 @@
 import type { Holdfast } from "./holdfast.ts";
 import type { SessionBasics } from "./sessions.ts";
 
-/** A transcript: the main one of a session, or with a subpath one that belongs to it, such as a sub-agent's. */
+/** Names a transcript: the main one of a session, or with a subpath another one of it, such as a sub-agent's. */
 export type SessionKey = {
-  /** Made by the SDK of the working directory. */
+  /** The SDK makes it from the working directory. */
   projectKey: string;
   sessionId: string;
   /** "subagents/agent-<id>"; never empty. */
   subpath?: string;
 };
 
-/** One line of a transcript: JSON that the SDK alone understands. */
+/** One line of a transcript: JSON that only the SDK understands. */
 export type SessionStoreEntry = {
   type: string;
   uuid?: string;
@@ -24,11 +24,11 @@ export type SessionStoreEntry = {
 export type SessionSummaryEntry = {
   sessionId: string;
   mtime: number;
-  /** The SDK's own, kept as it is. */
+  /** The SDK's own data, stored unchanged. */
   data: Record<string, unknown>;
 };
 
-/** foldSessionSummary() of the SDK: the summary of what was there and of what came after it. */
+/** foldSessionSummary() of the SDK: makes the new summary from the old one and the entries added since. */
 export type FoldSessionSummary = (
   before: SessionSummaryEntry | undefined,
   key: SessionKey,
@@ -38,35 +38,38 @@ export type FoldSessionSummary = (
 
 export type SessionStore = {
   append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void>;
-  /** null when nothing was ever written. */
+  /** null if nothing was ever written. */
   load(key: SessionKey): Promise<SessionStoreEntry[] | null>;
   /** In no particular order; `mtime` is epoch milliseconds. */
   listSessions?(projectKey: string): Promise<Array<{ sessionId: string; mtime: number }>>;
   listSessionSummaries?(projectKey: string): Promise<SessionSummaryEntry[]>;
-  /** Without a subpath everything of the session; nothing happens when there is nothing. */
+  /** Deletes one transcript; without a subpath all transcripts of the session. Does nothing if there are none. */
   delete?(key: SessionKey): Promise<void>;
   listSubkeys?(key: { projectKey: string; sessionId: string }): Promise<string[]>;
 };
 
-/** All of it; summaries only when there is a fold to make them. */
+/** All methods; the one for summaries only if a fold was given. */
 export type ClaudeSessionStore = Required<Omit<SessionStore, "listSessionSummaries">> &
   Pick<SessionStore, "listSessionSummaries">;
 
-/** What a session store needs of a Holdfast store, wherever it is. */
+/** The part of a Holdfast store that a session store needs. */
 export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: SessionBasics };
 
-/** Which projects see a session: only the one that wrote it, or all of them. */
+/** Which projects see a session: only the project that wrote it, or all. */
 export type ProjectScope = "separate" | "any";
 
 export interface SessionStoreOptions {
   /**
-   * "separate" (default): a session belongs to the project that wrote it, and another project has none under the same
-   * id. "any": the project is ignored, so that a session is found from another working directory and continues there.
+   * "separate" (default): a session belongs to the project that wrote it, and no other project sees it. "any": the
+   * project is ignored, so that a session can be found and continued from another working directory.
    */
   readonly projects?: ProjectScope;
   /** The SDK's foldSessionSummary. Without it there is no listSessionSummaries, and the SDK reads the sessions instead. */
   readonly fold?: FoldSessionSummary;
-  /** The agent whose messages the entries are. Stores with other agents see nothing of each other. Default "claude-code". */
+  /**
+   * The agent of the entries' messages. Session stores with different agents do not see each other's sessions. Default
+   * "claude-code".
+   */
   readonly agent?: string;
   /** The request that new sessions belong to. */
   readonly request?: string;

@@ -11,26 +11,26 @@ export interface Session {
   readonly metadata: JsonObject;
   /** The caller's id that groups sessions (and captures): one piece of work for one requester. */
   readonly request: string | null;
-  /** How it came into being: by itself, or as a child that a caller spawned or attached. What it is for, the calls say. */
+  /** How the session was created: on its own, or as a child that a caller spawned or attached. */
   readonly kind: "entry" | "spawned" | "attached";
-  /** The caller's word for where it came from. */
+  /** The caller's text about the origin of the session. */
   readonly origin: string | null;
-  /** What a provider's cache may go by: forks share it with what they were made from. */
+  /** A key for a provider's cache. A fork has the key of its source. */
   readonly cacheId: string;
-  /** The current head; null when none was published yet. */
+  /** The current head; null if none was published yet. */
   readonly head: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Length of the log and its chain head, hex. */
+  /** The length of the log, and the chain hash of its newest event, hex. */
   readonly seq: number;
   readonly chain: string;
   /**
-   * The messages it shows in its current state: of its line and of what it inherits, without what was cleared. The
-   * result of fork() says what the head counted, also when some of it was cleared since; a fork without a head, of a
-   * past of more than 1,000 events, says 0, and sessions.get() counts.
+   * The number of messages that the session shows now: those on its line and those it inherits, without cleared ones.
+   * The result of fork() has the number that the head counted, even if some of them were cleared since; for a fork
+   * without a head of a past of more than 1,000 events it is 0, and sessions.get() counts.
    */
   readonly messages: number;
-  /** Grows with every change of the fields above that update() can change. */
+  /** Increases with every change of the fields above that update() can change. */
   readonly version: number;
 }
 
@@ -42,7 +42,7 @@ export interface SessionInput<M extends object = JsonObject> {
   readonly metadata?: JsonableObject<M>;
   readonly request?: string;
   readonly origin?: string;
-  /** Its id when not given. */
+  /** Default: the session's id. */
   readonly cacheId?: string;
 }
 

@@ -1,4 +1,4 @@
-/** A validator: `Input` is what it accepts, `Output` is what it makes of it. */
+/** A validator: `Input` is what it accepts, `Output` is what it returns. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaProperties<Input, Output>;
 }
@@ -20,7 +20,7 @@ export interface ValidationIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A validator that can also describe what it accepts as JSON Schema (Standard JSON Schema), as those of zod and arktype can. */
+/** A validator that can also export JSON Schema (Standard JSON Schema), as those of zod and arktype can. */
 export interface StandardJsonSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaProperties<Input, Output> & {
     readonly jsonSchema: {

@@ -11,38 +11,38 @@ export interface Versioned {
 }
 
 export interface State {
-  /** {} when there is none. */
+  /** {} if there is no state. */
   get(session: At): Promise<JsonObject>;
   getKey(session: At, key: string): Promise<Json | undefined>;
   getVersioned(session: At): Promise<Versioned>;
-  /** Replaces the whole. */
+  /** Replaces the whole state. */
   set<T extends object>(
     session: At,
     value: JsonableObject<T>,
     options?: {
-      /** Keys written by this call are gone after so many milliseconds; never when not given. */
+      /** Time to live of the keys that this call writes, in milliseconds; without it they do not expire. */
       readonly ttlMs?: number;
     },
   ): Promise<Versioned>;
   /**
-   * Replaces the given top-level keys; a key given as null keeps null, `remove` takes keys away. Answers with the whole as
-   * this patch left it, and its own version. LimitExceeded when the whole would have more than `stateKeys` keys.
+   * Replaces the given top-level keys. null is a value like any other; `remove` removes keys. Returns the whole state
+   * after this patch, and its version. LimitExceeded if the state would have more than `stateKeys` keys.
    */
   patch<T extends object>(
     session: At,
     patch: JsonableObject<T>,
     options?: {
-      /** Keys written by this call are gone after so many milliseconds; never when not given. */
+      /** Time to live of the keys that this call writes, in milliseconds; without it they do not expire. */
       readonly ttlMs?: number;
     } & { readonly remove?: readonly string[] },
   ): Promise<Versioned>;
-  /** Replaces the whole if the version is still the one given; null when it is not. */
+  /** Replaces the whole state if it still has the given version; null if not. */
   compareAndSet<T extends object>(
     session: At,
     version: number,
     value: JsonableObject<T>,
     options?: {
-      /** Keys written by this call are gone after so many milliseconds; never when not given. */
+      /** Time to live of the keys that this call writes, in milliseconds; without it they do not expire. */
       readonly ttlMs?: number;
     },
   ): Promise<Versioned | null>;

@@ -1,10 +1,10 @@
-// Steps: what an iteration of a run does, each recorded at its place.
+// Steps: what an iteration of a run does. Each is recorded at its position.
 import type { Json } from "./json.ts";
 import type { RunError } from "./run-record.ts";
 
-/** One attempt at one thing, at its place in the run. */
+/** One attempt of a step, at its position in the run. */
 export interface Step {
-  /** Names the event that holds its intent, or its result where it needs no intent: "session#seq". */
+  /** The id of the event with its intent, or with its result if it needs no intent: "session#seq". */
   readonly id: string;
   readonly run: string;
   readonly iteration: number;
@@ -12,51 +12,56 @@ export interface Step {
   readonly kind: "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
   readonly name: string;
   readonly attempt: number;
-  /** asked: a person decides before the first try, and nothing has happened yet. started: the outcome is not known yet. */
+  /**
+   * asked: a person decides before the first try, and the step has not been executed yet. started: the outcome is not
+   * known yet.
+   */
   readonly status: "asked" | "started" | "done" | "failed";
-  /** Given to the tool: the same for as long as the outcome is in doubt. */
+  /** The idempotency key for the tool. It stays the same while the outcome is in doubt. */
   readonly idempotencyKey: string;
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly error: RunError | null;
-  /** Of a tool: whether it was declared safe to do twice when the step was intended. */
+  /** For a tool: whether it was declared safe to execute twice when the step was intended. */
   readonly idempotent?: boolean;
-  /** Of a tool that failed: it has returned, so its effect happened, and only its result could not be recorded. */
+  /**
+   * For a tool that failed: true if it had returned, so its effect happened and only its result could not be recorded.
+   */
   readonly effectDone?: boolean;
   /**
-   * Of a recorded read: where in the session's log it read. A recorded read sees what the session showed at this point of
-   * its log, however often it is replayed.
+   * For a recorded read: its position in the session's log. The read sees what the session showed at this position, in
+   * every replay.
    */
   readonly position?: {
     readonly branch: number;
     readonly seq: number;
-    /** How many messages or keys it gave. */
+    /** How many messages or keys the read returned. */
     readonly count: number;
   };
   /**
-   * Only if steps() was called with `io`, and the step has one. The input of a message step is its content. What a step
-   * was given, or what it gave.
+   * The input and the result of the step. Only if steps() was called with `io`, and the step has them. The input of a
+   * message step is its content.
    */
   readonly input?: {
-    /** `sha256:…`; blobs.resolveJson() reads all of it. */
+    /** `sha256:…`; blobs.resolveJson() reads the whole value. */
     readonly ref: string;
     /** Bytes as JSON. */
     readonly size: number;
-    /** Left out when it has more than `LIMITS.stepContentBytes`. */
+    /** Left out if it has more than `LIMITS.stepContentBytes`. */
     readonly value?: Json;
   };
   readonly result?: NonNullable<Step["input"]>;
 }
 
 export interface RetryPolicy {
-  /** Tries in all; 1 is none more. */
+  /** The maximum number of tries; 1 means no retry. */
   readonly attempts: number;
-  /** Before the second try; doubled before each further one. */
+  /** The wait before the second try; doubled before each further try. */
   readonly backoffMs?: number;
   readonly maxBackoffMs?: number;
 }
 
-/** What a tool or a model learns about the call. */
+/** What a tool or a model gets besides its input. */
 export interface StepCall {
   readonly run: string;
   readonly session: string;
@@ -64,12 +69,12 @@ export interface StepCall {
   readonly path: string;
   readonly attempt: number;
   /**
-   * Look it up before acting, or upsert under it: it stays the same as long as the outcome of an earlier try is
-   * unknown.
+   * The idempotency key. Look it up before acting, or upsert with it. It stays the same while the outcome of an earlier
+   * try is unknown.
    */
   readonly idempotencyKey: string;
-  /** An earlier try under this key may have happened. */
+  /** True if an earlier try with this key may have had its effect. */
   readonly again: boolean;
-  /** Aborted when the run is cancelled or its lease is lost: nothing that happens afterwards counts. */
+  /** Aborts when the run is cancelled or its lease is lost. A result after that is not recorded. */
   readonly signal: AbortSignal;
 }

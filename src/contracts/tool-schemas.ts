@@ -2,7 +2,7 @@
 export interface DescribedTool {
   readonly name: string;
   readonly description?: string;
-  /** A JSON Schema of an object: that is what providers call tools with. */
+  /** A JSON Schema of an object, because providers pass arguments as an object. */
   readonly inputSchema: {
     readonly type: "object";
     readonly [keyword: string]: unknown;
@@ -15,7 +15,7 @@ export interface ToolFormats {
     readonly description?: string;
     readonly input_schema: DescribedTool["inputSchema"];
   };
-  /** Of OpenAI's chat completions. */
+  /** The format of OpenAI's chat completions. */
   readonly "openai-chat": {
     readonly type: "function";
     readonly function: {
@@ -25,7 +25,7 @@ export interface ToolFormats {
       readonly strict?: boolean;
     };
   };
-  /** Of OpenAI's responses. */
+  /** The format of OpenAI's responses. */
   readonly "openai-responses": {
     readonly type: "function";
     readonly name: string;

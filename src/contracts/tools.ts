@@ -1,24 +1,21 @@
-// Tools: what an agent's iterations may do to the world, and the types of calling them.
+// Tools: the effects that an agent's iterations may have, and the types of their calls.
 import type { Json, JsonObject } from "./json.ts";
 import type { StandardJsonSchema, StandardSchema } from "./standard-schema.ts";
 import type { RetryPolicy, StepCall } from "./steps.ts";
 
 /**
- * `Accepted` is what a call must give, `Out` what it gets. They differ from `In`, which execute() is given, and `Returned`, which
- * it returns, only where a validator changes what it validates.
+ * `Accepted` is the argument of a call, `Out` its result. They differ from `In`, the argument of execute(), and
+ * `Returned`, the result of execute(), only if a validator converts values.
  */
 export interface Tool<Accepted = Json, Out = unknown, In = Accepted, Returned = Out> {
   readonly description?: string;
   /** Validates the input before the call is intended. */
   readonly input?: StandardSchema<Accepted, In>;
-  /**
-   * The input as described to models, where the validator cannot export JSON Schema. A JSON Schema as it is in a request
-   * to a model.
-   */
+  /** The input's JSON Schema for requests to models, if the validator cannot export one. */
   readonly inputSchema?: JsonObject;
-  /** Validates what execute() returned; the result is what the validator gives. */
+  /** Validates the result of execute(); the step's result is the validator's output. */
   readonly output?: StandardSchema<Returned, Out>;
-  /** Whether it may run again under the same key after a crash. Not declared: it may not. */
+  /** Whether the tool may run again with the same key after a crash. Default: it may not. */
   readonly effect?: "idempotent" | "non-idempotent";
   readonly retry?: RetryPolicy;
   /** Whether a person must approve the first try: always, or where the function returns true for the input. */
@@ -26,19 +23,19 @@ export interface Tool<Accepted = Json, Out = unknown, In = Accepted, Returned = 
   execute(input: In, call: StepCall): Returned | Promise<Returned>;
 }
 
-/** A method, so that the compiler takes a tool of any input for a tool. */
+/** A method, so that the compiler accepts a tool of any input as a `Tool`. */
 interface ApprovalRule<In> {
   isNeeded(input: In): boolean;
 }
 
-/** `it.tools` of an agent whose tools the compiler does not know. */
+/** The type of `it.tools` if the compiler does not know the agent's tools. */
 export type UntypedToolCalls = Readonly<Record<string, UntypedToolCall["call"]>>;
 
 interface UntypedToolCall {
   call(input?: unknown): Promise<unknown>;
 }
 
-/** A parameter that may be left out where the type allows that, or says nothing. */
+/** The parameters of a tool call: the input may be left out if its type allows undefined or is unknown. */
 export type InputArguments<Input> = Json extends Input
   ? [input?: unknown]
   : undefined extends Input
@@ -50,8 +47,8 @@ export type InputArguments<Input> = Json extends Input
 export type ToolCall<Input, Output> = (...input: InputArguments<Input>) => Promise<Output>;
 
 /**
- * `it.tools`, from four types that are inferred tool by tool: what the input's validator accepts and gives, what the output's
- * validator gives, and what execute() returns. A tool without a validator is typed by its execute().
+ * The type of `it.tools`, from four types that are inferred for each tool: the input validator's input and output, the
+ * output validator's output, and the result of execute(). A tool without a validator is typed by its execute().
  */
 export type ToolCallsOf<Accepted, Inputs, Outputs, Returned> = {
   readonly [Name in keyof Inputs]: ToolCall<
@@ -65,13 +62,13 @@ type TypeAt<Types, Name> = Name extends keyof Types ? Types[Name] : unknown;
 type KnownType<Type, Otherwise> = unknown extends Type ? Otherwise : Type;
 
 /**
- * `it.tool`. The signatures are methods, and the untyped one has two, because then the compiler lets an iteration that knows its
- * tools be passed on as an `Iteration`.
+ * The type of `it.tool`. The signatures are methods, and the untyped one has two, so that the compiler accepts a typed
+ * iteration as an `Iteration`.
  */
 export type ToolCaller<Calls> = string extends keyof Calls ? UntypedToolCaller["call"] : TypedToolCaller<Calls>["call"];
 
 interface UntypedToolCaller {
-  /** What the tool returned, as JSON keeps it; `Out` is the caller's word for it. */
+  /** The tool's result, after a round trip through JSON. `Out` is not checked. */
   call<Out = Json>(name: string, input?: unknown): Promise<Out>;
   call<Out>(name: string, input?: unknown): Promise<Out>;
 }
@@ -83,10 +80,10 @@ interface TypedToolCaller<Calls> {
   ): Promise<Calls[Name] extends (...input: never) => Promise<infer Out> ? Out : never>;
 }
 
-/** Says nothing of any tool. */
+/** The type of tools about which nothing is known. */
 export type UntypedTools = Readonly<Record<never, unknown>>;
 
-/** A tool whatever its types are. */
+/** A tool with any types. */
 export type AnyTool = Tool<unknown, unknown, unknown, unknown>;
 
 /**
@@ -100,7 +97,7 @@ export type ToolWithSchema = AnyTool &
       }
   );
 
-/** Tools that can be described to models, where execute() of inline tools is to be typed by their validators. */
+/** Tools that can be described to models; the validators of inline tools type their execute(). */
 export type ToolsWithSchemas<Inputs> = {
   readonly [Name in keyof Inputs]: Tool<unknown, unknown, Inputs[Name], unknown> &
     (
@@ -111,7 +108,10 @@ export type ToolsWithSchemas<Inputs> = {
     );
 };
 
-/** What is known of a tool's input, kept by tool() so that a tool without a JSON Schema is refused where one is needed. */
+/**
+ * What the compiler knows about a tool's input. tool() keeps it, so that a tool without a JSON Schema does not compile
+ * where one is needed.
+ */
 export type KnownInput<Vendor, Converter, Schema> = Schema extends JsonObject
   ? {
       /** A JSON Schema as it is in a request to a model. */ readonly inputSchema: JsonObject;
@@ -124,13 +124,13 @@ type KnownValidator<Vendor, Converter> = Converter extends object
     ? { readonly input: StandardSchema }
     : unknown;
 
-/** Where tool() looks for that. */
+/** The fields from which tool() infers it. */
 export interface InputSource<Vendor, Converter, Schema> {
   readonly input?: { readonly "~standard": { readonly vendor: Vendor; readonly jsonSchema?: Converter } };
   readonly inputSchema?: Schema;
 }
 
-/** Tools as defineAgent() takes them: each of the four types is inferred from every tool for itself. */
+/** The tools in the argument of defineAgent(): each of the four types is inferred for each tool separately. */
 export type ToolSpecs<Accepted, Inputs, Outputs, Returned> = {
   readonly [Name in keyof Inputs]: Tool<unknown, unknown, Inputs[Name], unknown>;
 } & {

@@ -1,11 +1,11 @@
-// The trace: a session's events, each with what it is about and what it was caused by. For people and audits: it never
-// resolves a payload, and nothing is ever restored from it.
+// The trace: a session's events, each with its subject and its causes. It is for people and audits: it never resolves a
+// payload, and nothing is ever restored from it.
 
 import type { Json } from "./json.ts";
 import type { At } from "./locators.ts";
 import type { Log, LogEvent } from "./log.ts";
 
-/** A row that an event wrote or was caused by: its kind and its id. */
+/** The kind and the id of a row that an event wrote or was caused by. */
 export interface TraceName {
   readonly kind: string;
   readonly id: string;
@@ -15,31 +15,37 @@ export interface TraceEvent extends LogEvent {
   /** `<session>#<seq>`. */
   readonly id: string;
   readonly branch: number;
-  /** One short line. */
+  /** A one-line description of the event. */
   readonly summary: string;
-  /** null where an event is about no single row. */
+  /** The row that the event is about; null if there is no single one. */
   readonly row:
     | (TraceName & {
-        /** Small facts of it: statuses, numbers, names. Never text of a message, never a payload. */
+        /** Small facts of the event: statuses, numbers, names. Never text of a message, never a payload. */
         readonly facts: Readonly<Record<string, Json>>;
       })
     | null;
   readonly causes: readonly TraceName[];
-  /** The events that wrote those rows; of other sessions too. */
+  /** The events that wrote those rows, also in other sessions. */
   readonly causeEventIds: readonly string[];
 }
 
 export interface Causes {
   readonly event: TraceEvent;
-  /** What led to it, nearest first, each once; events that were erased are left out. */
+  /** The events that led to it, nearest first, each once; erased events are left out. */
   readonly causes: readonly TraceEvent[];
-  /** There are more than the limit. */
+  /** True if there are more than the limit. */
   readonly more: boolean;
 }
 
 export interface Tracing {
-  /** Like log.read(): oldest first, 1000 when no limit is given, and with a head those on the line that leads to it. */
+  /**
+   * Like log.read(): oldest first, 1000 by default; if the locator names a head, only the events on the line that leads
+   * to it.
+   */
   trace(at: At, range?: Parameters<Log["read"]>[1]): Promise<readonly TraceEvent[]>;
-  /** Walks the causes of an event (its id) breadth first, across sessions; at most `limit` of them, 100 when not given. */
+  /**
+   * Walks the causes of an event (given by its id) breadth first, across sessions; at most `limit` events, 100 by
+   * default.
+   */
   causes(event: string, options?: { readonly limit?: number }): Promise<Causes>;
 }

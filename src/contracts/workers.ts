@@ -1,4 +1,4 @@
-// Workers: they take runs of their agents from a store and work on them.
+// Workers: they claim runs of their agents from a store and execute them.
 
 import type { AnyAgent } from "./agent-definitions.ts";
 import type { Run, RunError } from "./run-record.ts";
@@ -6,35 +6,36 @@ import type { ResumeOptions } from "./run-waits.ts";
 
 export interface WorkerOptions extends ResumeOptions {
   readonly agents: readonly AnyAgent[];
-  /** Runs at a time; 16. */
+  /** The maximum number of runs at a time; default 16. */
   readonly concurrency?: number;
-  /** How often it polls for work without a notification; 1 s. */
+  /** How often the worker polls for runs without a notification; default 1 s. */
   readonly pollMs?: number;
-  /** Called for every run it claims, leaves or cannot continue. */
+  /** Called for every run that the worker claims, leaves or cannot continue. */
   readonly watch?: (note: WorkerNote) => void;
 }
 
 /**
- * begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given
- * back. refused: it cannot continue here, or its worker failed and it is tried again at `run.wakesAt`.
+ * begun: the worker has the lease (`recovering`: of a run whose earlier worker is gone). left: the run has ended,
+ * waits, is paused or was released. refused: the run cannot continue here, or its worker failed and it is tried again
+ * at `run.wakesAt`.
  */
 export type WorkerNote =
   | { readonly kind: "begun" | "left"; readonly run: Run }
   | { readonly kind: "refused"; readonly run: Run; readonly error: RunError };
 
-/** Works on runs of its agents until it is stopped. */
+/** Executes runs of its agents until stop() is called. */
 export interface Worker {
   readonly id: string;
-  /** Runs it works on right now. */
+  /** The runs that the worker executes now. */
   readonly working: readonly string[];
   start(): void;
-  /** Looks for work once; how many were begun. */
+  /** Looks for due runs once, and returns how many it began. */
   look(): Promise<number>;
-  /** Claims nothing new; running iterations get so long to end, 10 s by default, and are given back then. */
+  /** Stops claiming runs. Running iterations get this long to end, 10 s by default; then their runs are released. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** Reports about a run while it works; they are not stored. */
+/** Text and tokens that a model call streams while it runs; they are not stored. */
 export interface Token {
   readonly run: string;
   readonly path: string;

@@ -1,5 +1,5 @@
-// The coding agents, how they name their sessions, and the one file without which a session cannot be restored. The store checks
-// both when a capture is saved, so that it keeps nothing that a restore would refuse.
+// The coding agents, how they name their sessions, and the one file that every restore needs. The store checks both
+// when it saves a capture, so that it keeps no capture that a restore would refuse.
 import type { CapturedFile, CodingAgent } from "../contracts/captures.ts";
 
 export const AGENTS: readonly CodingAgent[] = ["claude-code", "opencode"];
@@ -18,12 +18,12 @@ export function isSessionIdOf(agent: CodingAgent, id: string): boolean {
 }
 
 /**
- * The tag of the main transcripts that the Claude Agent SDK mirrored; behind a colon with a word for the agent's own id, the tag
- * of that one.
+ * The tag of the main transcripts that the Claude Agent SDK mirrored. With a colon and the agent's own session id after
+ * it, it is the tag of that session.
  */
 export const MIRROR_TAG = "claude-session";
 
-/** The transcript of Claude Code, the export of OpenCode. */
+/** Claude Code: the transcript. OpenCode: the export. */
 export function mainFileOf(agent: CodingAgent, sessionId: string): Pick<CapturedFile, "role" | "path"> {
   if (agent === "claude-code") return { role: "transcript", path: `project/${sessionId}.jsonl` };
   return { role: "export", path: `export/${sessionId}.json` };

@@ -1,7 +1,8 @@
-// Copies of a call's arguments. A call whose code is still being loaded reads its arguments only later, and a caller may change an
-// object as soon as the call has returned its promise: the call must use what the object was when it was made.
+// Copies of a call's arguments. If the code of a call is still being loaded, the call reads its arguments later, but
+// the caller may change an object as soon as it has the promise. The call must use the values of the moment when it was
+// made.
 
-/** Deeper data is used as it is: no limit of the store lets it through. */
+/** Deeper data is not copied: a limit of the store refuses it anyway. */
 const MOST_LEVELS = 1000;
 
 /** Copies plain data and bytes. Functions, instances of classes and objects with functions in them stay the same object. */
@@ -10,7 +11,7 @@ export function copyArguments(args: readonly unknown[]): readonly unknown[] {
     try {
       return copyData(argument, new Map(), 0);
     } catch {
-      // A getter or a proxy threw: the call meets the same and says which argument it was.
+      // A getter or a proxy threw. The call itself will meet the same error and names the argument.
       return argument;
     }
   });
@@ -45,7 +46,10 @@ function copyFields(value: object, copies: Map<object, unknown>, level: number):
   return copy;
 }
 
-/** An object that behaves, such as an agent with its functions, is known by its identity, and nothing in it is data of the call. */
+/**
+ * False for an object with functions, such as an agent: it is used by its identity, and its fields are no data of the
+ * call.
+ */
 function isPlainData(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;

@@ -30,7 +30,10 @@ import { parseRowId } from "./row-id.ts";
 /** `what` is the name of the value in errors. */
 export type Check = (value: unknown, what: string) => unknown;
 
-/** Checks of what is code and not data, by the kind of its schema. The part that knows that code gives them to the binding. */
+/**
+ * Checks of arguments that are code, such as agents, by the kind of their schema. The module that knows the type of the
+ * code passes the check to the binding.
+ */
 export interface CodeChecks {
   readonly agent?: Check;
 }
@@ -38,7 +41,7 @@ export interface CodeChecks {
 const NO_CODE: CodeChecks = {};
 const CHECKS = new WeakMap<Schema, Check>();
 
-/** What an implementation gets for a value, or the error that says what is wrong with it. */
+/** Returns what the implementation gets for a value. Throws an error that says what is wrong with the value. */
 export function checkArgument<S extends Schema>(schema: S, value: unknown, what: string): ValueOf<S> {
   return checkFor(schema)(value, what) as ValueOf<S>;
 }
@@ -116,7 +119,7 @@ function checkOfObject(schema: Schema, code: CodeChecks): Check {
     case "checked":
       return (value, what) => checkGiven(value, what, schema.as);
     case "session":
-      // Objects are checked where the session is looked up.
+      // The session lookup checks objects.
       return schema.use === "id" ? checkIdOrObject : (value) => value;
     default:
       return (value) => value;
@@ -152,7 +155,7 @@ function checkObject(value: unknown, what: string): object {
   return checkRecord(value, what);
 }
 
-/** The implementation checks the rest. */
+/** Checks only that a value was given; the implementation checks the rest. */
 function checkGiven(value: unknown, what: string, wanted: string): unknown {
   if (value === undefined) throw invalid(what, wanted, value);
   return value;
@@ -174,7 +177,7 @@ function checkBytes(value: unknown, what: string): Uint8Array {
 }
 
 function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>, code: CodeChecks): Check {
-  // What the implementation checks is only counted here: a list may have hundreds of thousands of items.
+  // If the implementation checks the items, this only counts them: a list may have hundreds of thousands.
   if (of.kind === "checked") return (value, what) => checkArray(value, what, limit);
   const check = checkFor(of, code);
   return (value, what) => {
@@ -187,7 +190,7 @@ function checkOfRecord(schema: Extract<Schema, { kind: "record" }>, code: CodeCh
   const { fields, prefix, isPlaced, isOpen } = schema;
   const names = Object.keys(fields);
   const checks = fieldChecks(fields, prefix, code);
-  // In one pass without a copy before it: every append comes through here twice.
+  // One pass and no copy before it, because every append runs this code twice.
   return (value, what) => {
     if (typeof value !== "object" || value === null || isList(value)) throw invalid(what, "an object", value);
     const given = value as Readonly<Record<string, unknown>>;
@@ -225,7 +228,7 @@ function missingField(
 
 interface FieldCheck {
   readonly name: string;
-  /** As errors name it. */
+  /** The name of the field in errors. */
   readonly path: string;
   readonly check: Check;
 }
@@ -238,7 +241,7 @@ function fieldChecks(fields: Fields, prefix: string | undefined, code: CodeCheck
   }));
 }
 
-/** A value that is kept under a key of its own. */
+/** One entry of an object whose entries are stored one by one. */
 interface EncodedEntry {
   readonly key: string;
   /** Its JSON. */

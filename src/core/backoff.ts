@@ -1,5 +1,5 @@
-// How long to wait before the next attempt. Waits double, and a random share of a wait keeps those that failed together from coming
-// again together.
+// How long to wait before the next attempt. Waits double. A random share of each wait spreads writers that failed
+// together, so that they do not collide again.
 import type { Environment } from "../contracts/environment.ts";
 
 /** `attempt` counts from 0: the first wait is `firstMs`. */
@@ -7,7 +7,7 @@ export function exponentialBackoff(attempt: number, firstMs: number, mostMs = Nu
   return Math.min(mostMs, firstMs * 2 ** attempt);
 }
 
-/** From 0, below 1. */
+/** At least 0 and below 1. */
 export function randomShare(environment: Environment): number {
   const [byte = 0] = environment.random(1);
   return byte / 256;

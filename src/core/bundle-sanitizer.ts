@@ -1,5 +1,5 @@
-// Removes from an untrusted bundle what must not be restored or saved: scripts that the agent would run by itself, and
-// permissions beyond its user's.
+// Removes from an untrusted bundle what must not be restored or saved: scripts that the agent would run without being
+// asked to, and permissions that its user did not give.
 
 import type { CapturedFile, CodingAgent, LeftOutFile } from "../contracts/captures.ts";
 import type { Json } from "../contracts/json.ts";
@@ -15,7 +15,7 @@ export interface UntrustedBundle {
 const SCRIPTS = /^session-env\//;
 const EXPORT = /^export\//;
 
-/** The same without those, and what they were. Every other file is as it was, byte for byte. */
+/** Returns the bundle without them, and a list of what was removed. Every other file stays as it was, byte for byte. */
 export function sanitizeBundle<T extends UntrustedBundle>(bundle: T): T & { readonly left: readonly LeftOutFile[] } {
   const files: CapturedFile[] = [];
   const contents = new Map(bundle.contents);
@@ -24,7 +24,7 @@ export function sanitizeBundle<T extends UntrustedBundle>(bundle: T): T & { read
     const { path } = file;
     if (SCRIPTS.test(path)) {
       contents.delete(path);
-      left.push({ path, why: "the agent would run it by itself" });
+      left.push({ path, why: "the agent would run this script without being asked to" });
       continue;
     }
     const content = contents.get(path);
@@ -42,9 +42,9 @@ export function sanitizeBundle<T extends UntrustedBundle>(bundle: T): T & { read
 }
 
 /**
- * The export of an OpenCode session as it may be imported; null when it needs no change. Permissions of a session
- * override its user's settings, so only denials are kept: `opencode run` denies itself questions that no person would
- * answer.
+ * Returns the export of an OpenCode session without the permissions that it grants; null if nothing has to be removed.
+ * Permissions of a session override its user's settings, so only denials are kept: `opencode run` writes them for
+ * questions that no person could answer.
  */
 function removePermissions(content: Uint8Array): { content: Uint8Array; left: readonly string[] } | null {
   const data = parseExport(content);
@@ -57,8 +57,8 @@ function removePermissions(content: Uint8Array): { content: Uint8Array; left: re
   return {
     content: encodeText(`${JSON.stringify(kept, null, 2)}\n`),
     left: [
-      ...(allowsNothing ? [] : ["what it allows itself: this machine's settings count"]),
-      ...(share === undefined ? [] : ["where it was shared"]),
+      ...(allowsNothing ? [] : ["permissions that the session grants itself: this machine's settings apply instead"]),
+      ...(share === undefined ? [] : ["the link under which the session was shared"]),
     ],
   };
 }
@@ -67,7 +67,7 @@ function isDenial(rule: Json): boolean {
   return isObject(rule) && rule.action === "deny";
 }
 
-/** Parsed as OpenCode's import parses it: what is not JSON here is refused there. */
+/** Parses as OpenCode's import does. OpenCode refuses what is not JSON. */
 function parseExport(content: Uint8Array): Json | undefined {
   try {
     return JSON.parse(Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("utf8"));

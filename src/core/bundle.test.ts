@@ -1,4 +1,4 @@
-// A bundle is all of its bytes: what follows its end, or its last file, is no part of it.
+// A bundle is all of its bytes: a reader refuses bytes after its end and bytes after its last file.
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { LIMITS } from "../contracts/limits.ts";
@@ -11,13 +11,13 @@ const FILES = [{ path: "a", size: CONTENT.byteLength, ref: `sha256:${sha256Hex(C
 const LIST = encodeText(JSON.stringify({ files: FILES }));
 const read = (bundle: Uint8Array) => readBundle(bundle, (list) => JSON.parse(Buffer.from(list).toString()));
 
-test("CA6 what was put in is what comes out", async () => {
+test("CA6 a reader gets the files that were encoded", async () => {
   const { list, contents } = await read(await encodeBundle(LIST, [CONTENT]));
   expect(list.files).toEqual(FILES);
   expect(Buffer.compare(contents.get("a") ?? Buffer.alloc(0), CONTENT)).toBe(0);
 });
 
-test("CA6 what compresses better than a bundle may is stored as it is, and comes out", async () => {
+test("CA6 content that compresses better than a reader allows is stored uncompressed, and is read back", async () => {
   const zeros = Buffer.alloc(LIMITS.unpackedBytes + 1);
   const list = { files: [{ path: "z", size: zeros.byteLength, ref: `sha256:${sha256Hex(zeros)}` }] };
   const bundle = await encodeBundle(encodeText(JSON.stringify(list)), [zeros]);
@@ -30,13 +30,13 @@ test.each([
   ["another bundle's", zstdCompressSync(encodeText("more"))],
   ["an empty one's", zstdCompressSync(Buffer.alloc(0))],
   ["a comment", Buffer.from([0x50, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, 9])],
-])("CA6 bytes behind its end are refused: %s", async (_, more) => {
+])("CA6 bytes after its end are refused: %s", async (_, more) => {
   const bundle = Buffer.concat([await encodeBundle(LIST, [CONTENT]), more]);
   await expect(read(bundle)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
 });
 
-test("CA6 bytes behind its last file are refused", async () => {
+test("CA6 bytes after its last file are refused", async () => {
   await expect(read(await encodeBundle(LIST, [CONTENT, encodeText("more")]))).rejects.toThrow(
-    /something follows its last file/,
+    /there are bytes after its last file/,
   );
 });

@@ -1,6 +1,6 @@
-// A bundle: one capture as one compressed file, for machines that reach no store. A magic, then zstd over the list of
-// files and their bytes, one after the other. A bundle is untrusted: sizes are checked against its header before memory
-// is allocated, and every file against its hash.
+// A bundle: one capture as one compressed file, for machines that cannot reach a store. It is a magic number, then zstd
+// over the list of files and the bytes of each file. A bundle is untrusted: the reader checks sizes against the header
+// before it allocates memory, and every file against its hash.
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
@@ -18,13 +18,13 @@ const LEVEL = { params: { 100: 3 } };
 
 const compress = promisify(zstdCompress);
 
-/** The list first, then the files as it has them. */
+/** Writes the list, then the files in the order of the list. */
 export async function encodeBundle(list: Uint8Array, files: readonly Uint8Array[]): Promise<Uint8Array> {
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(list.byteLength);
   const whole = Buffer.concat([length, list, ...files]);
   const packed = canCompress(whole.byteLength) ? await compress(whole, LEVEL) : null;
-  // What compresses better than a reader takes is stored as it is.
+  // A reader refuses a file that decompresses to too many times its size, so such content is stored uncompressed.
   const isWithin = packed !== null && whole.byteLength <= unpackedAllowance(packed.byteLength);
   return Buffer.concat([MAGIC, ...(isWithin ? [packed] : rawFrame(whole))]);
 }
@@ -49,8 +49,9 @@ export interface BundleContent<T> {
 }
 
 /**
- * The list as `decode` reads it, and the files in its order; each has the size and the hash that the list says, and nothing
- * follows the last. It is decompressed piece by piece, so that no more is in memory than a bundle of its size may hold.
+ * Returns the list as `decode` reads it, and the files in its order. Each file must have the size and the hash that the
+ * list states, and no bytes may follow the last file. The bundle is decompressed piece by piece, so that memory never
+ * holds more than a bundle of this size may contain.
  */
 export async function readBundle<T extends { readonly files: readonly BundledFile[] }>(
   bytes: Uint8Array,
@@ -81,15 +82,15 @@ async function readFiles(reader: PieceReader, files: readonly BundledFile[]): Pr
     const content = await reader.take(size);
     if (content === null) throw corruptedBundle(`${JSON.stringify(path)} is cut off`);
     if (`sha256:${createHash("sha256").update(content).digest("hex")}` !== ref) {
-      throw corruptedBundle(`the bytes of ${JSON.stringify(path)} have another hash than when they were captured`);
+      throw corruptedBundle(`the bytes of ${JSON.stringify(path)} do not have the hash that they were captured with`);
     }
     contents.set(path, content);
   }
-  if (!(await reader.isOver())) throw corruptedBundle("something follows its last file");
+  if (!(await reader.isOver())) throw corruptedBundle("there are bytes after its last file");
   return contents;
 }
 
-/** A single transcript, compressed, as others pass it on. */
+/** Decompresses a single transcript in gzip form. */
 export async function openGzip(bytes: Uint8Array): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   try {

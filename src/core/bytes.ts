@@ -1,9 +1,9 @@
-// Bytes and text: the one place that turns one into the other and hashes either.
+// Converts between bytes and text, and hashes both.
 import { hash } from "node:crypto";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Not what only looks like bytes, such as a proxy of them, nor bytes that were transferred to another thread. */
+/** False for a proxy of bytes, and for bytes that were transferred to another thread. */
 export function isBytes(value: unknown): value is Uint8Array {
   if (!ArrayBuffer.isView(value) || !(value instanceof Uint8Array)) return false;
   return !("detached" in value.buffer && value.buffer.detached === true);
@@ -20,7 +20,9 @@ export function decodeText(bytes: Uint8Array): string {
 
 const DIGEST_BYTES = 32;
 
-/** By way of a text: an array this small lives on the heap and costs a third of a buffer, which does not. */
+/**
+ * Converts through a text: an array of 32 bytes is allocated on the heap and costs a third of a Buffer, which is not.
+ */
 export function sha256(bytes: Uint8Array): Uint8Array {
   const text = hash("sha256", bytes, "binary");
   const digest = new Uint8Array(DIGEST_BYTES);
@@ -35,7 +37,7 @@ export function sha256Hex(text: string | Uint8Array): string {
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export function toHex(bytes: Uint8Array): string {
-  // A digest, which every append has, is compared directly: that is faster than making a buffer for it.
+  // Every append converts a digest. Converting it directly is faster than making a Buffer.
   if (bytes.byteLength <= DIGEST_BYTES) {
     let text = "";
     for (let i = 0; i < bytes.byteLength; i++) text += HEX[bytes[i] as number];

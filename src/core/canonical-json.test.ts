@@ -1,4 +1,4 @@
-// RFC 8785: the vectors of its text, and the properties a hash needs.
+// RFC 8785: its own test vectors, and the properties that a hash needs.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalJson, NotCanonical } from "./hashing.ts";
@@ -39,7 +39,7 @@ describe("canonical JSON", () => {
     );
   });
 
-  test("LG2 a text that looks like an escape is none", () => {
+  test("LG2 a text that looks like an escape is kept as a text", () => {
     expect(canonicalJson({ a: "\\ud800", b: "\u{1F600}" })).toBe('{"a":"\\\\ud800","b":"\u{1F600}"}');
     expect(canonicalJson({ a: 1, b: undefined, c: -0 })).toBe('{"a":1,"c":0}');
   });

@@ -1,4 +1,4 @@
-// The checks at the door.
+// The checks of arguments.
 import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -34,7 +34,7 @@ describe("checks", () => {
     expect(codeOf(() => checkText("x".repeat(LIMITS.titleBytes + 1), "title", "titleBytes"))).toBe("LimitExceeded");
   });
 
-  test("ST7 JSON that would not come back is InvalidJson, also when it is a bomb", () => {
+  test("ST7 JSON that would be read back as something else is InvalidJson, also when it is a bomb", () => {
     let bomb: unknown = 1;
     for (let i = 0; i < 100_000; i++) bomb = [bomb];
     const cycle: unknown[] = [];
@@ -44,7 +44,7 @@ describe("checks", () => {
     }
   });
 
-  test("ST8 objects that are named many times count as often as they are written", () => {
+  test("ST8 an object that is referenced many times counts as often as it is written", () => {
     const value = {};
     let at: Record<string, unknown> = value;
     for (let i = 0; i < 40; i++) {
@@ -70,13 +70,13 @@ describe("checks", () => {
     [[() => 1], "value[0] is not JSON: it is a function"],
     [{ "": 1n }, 'value[""] is not JSON: it is a bigint'],
     [{ größe: Symbol("x") }, "value.größe is not JSON: it is a symbol"],
-  ])("ST7 what is not JSON is named by its path: %#", (value, message) => {
+  ])("ST7 the error names the path of a value that is not JSON: %#", (value, message) => {
     expect(() => encodeJson(value, "value", "metadataBytes")).toThrow(
       expect.objectContaining({ code: "InvalidJson", message }),
     );
   });
 
-  test("ST7 JSON that is too deep is named without the long way to it", () => {
+  test("ST7 the error for JSON that is too deep does not contain the long path", () => {
     const cycle: Record<string, unknown> = {};
     cycle.round = { again: cycle };
     const message = "value is not JSON: it is nested deeper than jsonDepth (512) levels, or is a cycle";
@@ -101,7 +101,7 @@ describe("checks", () => {
     expect(Object.is((copyJson({ z: -0 }, "value") as { z: number }).z, 0)).toBe(true);
   });
 
-  test("ST7 a property is read once: what was checked is what is kept", () => {
+  test("ST7 a property is read once: the value that was checked is the value that is kept", () => {
     let reads = 0;
     const flips = {
       get x() {
@@ -122,7 +122,7 @@ describe("checks", () => {
     expect(options.limit).toBe(options.limit);
   });
 
-  test("ST7 what cannot be read is InvalidArgument naming it", () => {
+  test("ST7 an argument that cannot be read is InvalidArgument, and the error names it", () => {
     const throws = {
       get x() {
         throw new Error("boo");
@@ -146,7 +146,7 @@ describe("checks", () => {
     expect(codeOf(() => checkArray(list, "list", "page"))).toBe("InvalidArgument");
   });
 
-  test("ST7 a proxy that was revoked is InvalidArgument wherever it stands", () => {
+  test("ST7 a revoked proxy is InvalidArgument anywhere in the arguments", () => {
     const gone = (target: object) => {
       const { proxy, revoke } = Proxy.revocable(target, {});
       revoke();
@@ -171,7 +171,7 @@ describe("checks", () => {
     }
   });
 
-  test("ST7 a field that is misspelt is refused with the one that was probably meant", () => {
+  test("ST7 a misspelt field is refused, and the error names the field that was probably meant", () => {
     const attempt = () => checkRecord({ limt: 5 }, "options", ["limit", "cursor"]);
     expect(attempt).toThrow(/options must be made of limit, cursor, not "limt"/);
     expect(attempt).toThrow(expect.objectContaining({ hint: 'Did you mean "limit"?' }));

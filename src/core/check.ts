@@ -1,5 +1,5 @@
-// Checks of what callers hand in, at the door: hostile or mistaken input becomes a typed error before anything is
-// written. Callers may be plain JavaScript, so types are not believed.
+// Checks of callers' arguments: hostile or mistaken input becomes a typed error before anything is written. Callers may
+// be plain JavaScript, so types are not trusted.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
@@ -25,14 +25,14 @@ function describe(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Well-formed Unicode without NUL, 1 to idBytes bytes: any such text is a fine id, whatever it looks like. */
+/** An id is any well-formed Unicode text without NUL, of 1 to idBytes bytes. */
 export function checkId(value: unknown, what: string): string {
   if (typeof value !== "string") throw invalid(what, "a string", value);
   const fail = (why: string) => new HoldfastError("InvalidId", `${what} ${why}`, { details: { what } });
   if (value === "") throw fail("is empty");
   if (value.includes("\0")) throw fail("holds a NUL character");
   if (!value.isWellFormed()) throw fail("holds a lone surrogate, which is not Unicode");
-  // Four bytes a UTF-16 unit is the most UTF-8 can take: only ids near the limit are measured.
+  // A UTF-16 unit takes at most four bytes of UTF-8, so only ids near the limit are measured.
   if (value.length * 3 > LIMITS.idBytes && Buffer.byteLength(value) > LIMITS.idBytes) {
     throw fail(`has ${Buffer.byteLength(value)} bytes; the limit idBytes is ${LIMITS.idBytes}`);
   }
@@ -43,10 +43,10 @@ export function checkOptionalId(value: unknown, what: string): string | undefine
   return value === undefined ? undefined : checkId(value, what);
 }
 
-/** Text people read; NUL is fine, a lone surrogate is not. */
+/** A text for people. It may contain NUL, but no lone surrogate. */
 export function checkText(value: unknown, what: string, limit: LimitName): string {
   if (typeof value !== "string") throw invalid(what, "a string", value);
-  // UTF-8 takes at least a byte a unit: refuse the enormous before looking at it.
+  // A UTF-16 unit takes at least a byte, so a huge text is refused before it is scanned.
   if (value.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in bytes`, value.length);
   if (!value.isWellFormed()) {
     throw new HoldfastError("InvalidText", `${what} holds a lone surrogate, which is not Unicode`, {
@@ -88,7 +88,7 @@ export function checkArray(value: unknown, what: string, limit: LimitName): read
   });
 }
 
-/** A proxy whose handler was taken away says nothing about itself, and throws when it is asked. */
+/** A revoked proxy throws even when it is asked whether it is an array. */
 export function isList(value: unknown): value is readonly unknown[] {
   try {
     return Array.isArray(value);
@@ -97,7 +97,10 @@ export function isList(value: unknown): value is readonly unknown[] {
   }
 }
 
-/** What callers hand in may be read by their own code, a getter or a proxy: when that throws, it is their mistake. */
+/**
+ * Reading an argument may run the caller's code, a getter or a proxy. If that code throws, the error says it is the
+ * caller's mistake.
+ */
 export function reading<T>(what: string, read: () => T): T {
   try {
     return read();
@@ -106,7 +109,10 @@ export function reading<T>(what: string, read: () => T): T {
   }
 }
 
-/** What to throw when reading a caller's value threw: the error of a check as it is, and a typed one for that of a getter or a proxy. */
+/**
+ * What to throw after reading a caller's value threw: the error of a check unchanged, and a typed error for that of a
+ * getter or a proxy.
+ */
 export function readingError(what: string, cause: unknown): HoldfastError {
   if (cause instanceof HoldfastError) return cause;
   return new HoldfastError("InvalidArgument", `${what} cannot be read`, {
@@ -117,8 +123,8 @@ export function readingError(what: string, cause: unknown): HoldfastError {
 }
 
 /**
- * An options bag or input record; when `known` says of which fields, with no other. undefined gives {}. It is a copy, so
- * that a property is read once and cannot be something else the next time.
+ * An options object or input record. If `known` lists its fields, any other field is refused. undefined gives {}. The
+ * result is a copy: each property is read once, so it cannot change between two reads.
  */
 export function checkRecord(
   value: unknown,
@@ -150,7 +156,7 @@ function fieldsOf(record: Readonly<Record<string, unknown>>, names: readonly str
   return copy;
 }
 
-/** An unknown field is a mistake that would otherwise go unnoticed. */
+/** Refuses unknown fields: ignoring them would hide the caller's mistake. */
 export function checkFields(value: Readonly<Record<string, unknown>>, what: string, known: readonly string[]): void {
   const stray = Object.keys(value).find((name) => !known.includes(name) && value[name] !== undefined);
   if (stray === undefined) return;
@@ -158,7 +164,7 @@ export function checkFields(value: Readonly<Record<string, unknown>>, what: stri
   throw invalid(what, `made of ${known.join(", ")}`, stray, names === "" ? undefined : `Did you mean ${names}?`);
 }
 
-/** What JSON can hold as an object: no Date, no Map, no instance of a class. */
+/** An object that JSON can hold: no Date, no Map, no instance of a class. */
 export function checkPlain(value: unknown, what: string): Readonly<Record<string, unknown>> {
   const record = checkRecord(value, what);
   if (value === undefined || !reading(what, () => isPlain(value as object)))
@@ -184,18 +190,18 @@ export function checkRef(value: unknown, what = "ref"): Uint8Array {
 }
 
 /**
- * The bytes of caller JSON exactly as it serialises. Refuses what would not come back: undefined in a list, functions, symbols,
- * BigInt, NaN, infinities, cycles, toJSON surprises such as Date or Map, and nesting deeper than jsonDepth. Only -0 comes
- * back as 0, as everywhere in JSON.
+ * The bytes of a caller's JSON exactly as it serialises. Refuses values that would be read back as something else:
+ * undefined in a list, functions, symbols, BigInt, NaN, infinities, cycles, objects such as Date or Map, and nesting
+ * deeper than jsonDepth. Only -0 is read back as 0, as always in JSON.
  */
 export function encodeJson(value: unknown, what: string, limit: LimitName): Uint8Array {
   return encodeCopy(copyJson(value, what, limit), what, limit);
 }
 
-/** The bytes of what copyJson gave. */
+/** The bytes of a copy from copyJson(). */
 export function encodeCopy(copy: Json, what: string, limit: LimitName): Uint8Array {
   const text = JSON.stringify(copy);
-  // UTF-8 takes at least a byte a unit: refuse the enormous before encoding it.
+  // A UTF-16 unit takes at least a byte, so a huge text is refused before it is encoded.
   if (text.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in bytes`, text.length);
   const bytes = encodeText(text);
   if (bytes.byteLength > LIMITS[limit]) throw limitExceeded(limit, `${what} in bytes`, bytes.byteLength);
@@ -203,8 +209,9 @@ export function encodeCopy(copy: Json, what: string, limit: LimitName): Uint8Arr
 }
 
 /**
- * A copy of caller JSON that shares nothing with it: every property is read once, so what is checked is what is kept. What
- * has more text than `limit` allows is refused on the way: writing it out would take seconds, or more than a string holds.
+ * A deep copy of a caller's JSON. Every property is read once, so the checked value is the value that is kept. JSON
+ * with more text than `limit` allows is refused while it is copied: serialising it would take seconds, or more than a
+ * string can hold.
  */
 export function copyJson(value: unknown, what: string, limit?: LimitName): Json {
   const path: (string | number)[] = [];
@@ -215,7 +222,7 @@ export function copyJson(value: unknown, what: string, limit?: LimitName): Json 
     if (cause === TOO_LONG && limit !== undefined) throw limitExceeded(limit, `${what} in bytes`, walk.chars);
     if (cause instanceof HoldfastError) throw cause;
     const fault = cause instanceof Fault ? cause : undefined;
-    // The way to what is too deep would be hundreds of keys long.
+    // The path to a value that is too deep would be hundreds of keys long.
     const where = what + (fault?.why === TOO_DEEP ? "" : path.map(step).join(""));
     if (fault === undefined) {
       throw new HoldfastError("InvalidArgument", `${where} cannot be read`, { details: { what: where }, cause });
@@ -224,7 +231,7 @@ export function copyJson(value: unknown, what: string, limit?: LimitName): Json 
   }
 }
 
-/** Why a value is no JSON; the path that is gathered on the way out says where. */
+/** Why a value is not JSON. The path is collected while the recursion returns. */
 class Fault {
   readonly why: string;
 
@@ -243,9 +250,11 @@ function step(key: string | number): string {
 }
 
 interface Walk {
-  /** Filled, from the inside out, only when something is wrong: good JSON pays nothing for it. */
+  /**
+   * The path of the fault, innermost key first. Filled only when there is a fault, so valid JSON costs nothing extra.
+   */
   readonly path: (string | number)[];
-  /** What all of it so far takes as JSON, at least: UTF-16 units of texts and names, each at least a byte, and signs. */
+  /** A lower bound of the JSON text so far: UTF-16 units of texts and names, each at least a byte, and punctuation. */
   chars: number;
   readonly most: number;
 }
@@ -270,7 +279,10 @@ function textIn(walk: Walk, text: string): string {
   return text;
 }
 
-/** Objects that are named many times are written as often: forty of them, each twice in the one before, would fill any memory. */
+/**
+ * An object that is referenced many times is written as often. Forty objects, each referenced twice by the one before,
+ * would fill any memory.
+ */
 function signsIn(walk: Walk, count: number): void {
   walk.chars += count;
   if (walk.chars > walk.most) throw TOO_LONG;
@@ -296,7 +308,7 @@ function copyOfObject(value: Readonly<Record<string, unknown>>, depth: number, w
     for (const key of Object.keys(value)) {
       at = key;
       const item = value[key];
-      // A property that is undefined is a property that is not there, as everywhere in JSON.
+      // A property that is undefined is left out, as always in JSON.
       if (item === undefined) continue;
       signsIn(walk, key.length + 4);
       const copied = typeof item === "string" ? textIn(walk, item) : copyOf(item, depth + 1, walk);

@@ -1,5 +1,6 @@
-// The checksum of a row: over the columns that nothing else in the store proves (no log, no hash, no other row). A database
-// page has no checksum on SQLite, so without it a changed bit in such a column is read as if it had been written.
+// The checksum of a row: over the columns that nothing else in the store proves (no log, no hash, no other row).
+// SQLite's pages have no checksum, so without this one a flipped bit in such a column would be read as if it had been
+// written.
 import { hash } from "node:crypto";
 import type { ColumnType, TableShape } from "../contracts/storage/table-shape.ts";
 import { TABLES } from "../contracts/storage/tables.ts";
@@ -7,8 +8,8 @@ import { TABLES } from "../contracts/storage/tables.ts";
 export type ChecksumCell = null | number | bigint | string | Uint8Array;
 
 /**
- * 16 hexadecimal digits of a SHA-256. This function uses nothing but its arguments, because a thread gets it as a text; the
- * SQL of PostgreSQL says the same (postgres/dialect.ts).
+ * 16 hexadecimal digits of a SHA-256. This function uses nothing but its arguments, because a thread gets its source
+ * text. postgres/dialect.ts computes the same in SQL.
  */
 export function checksumOf(
   digest: (algorithm: string, data: string | Uint8Array, encoding: "hex") => string,
@@ -42,7 +43,7 @@ export function coveredBy(table: string): readonly (readonly [column: string, ty
   });
 }
 
-/** Of a row that is about to be written; a blob is its sha256 there. */
+/** The checksum of a row that is about to be written. Such a row names blobs by sha256. */
 export function rowChecksum(table: CheckedTable, row: Readonly<Record<string, ChecksumCell | undefined>>): string {
   const columns: readonly string[] = TABLES[table].checksum;
   return checksumOf(

@@ -1,4 +1,4 @@
-// How many rows of each kind there are.
+// Numbers of rows of each kind.
 import type { Counts } from "../contracts/heads.ts";
 
 export const NONE: Counts = { messages: 0, turns: 0, evals: 0, calls: 0, snapshots: 0, invocations: 0 };

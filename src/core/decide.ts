@@ -1,4 +1,4 @@
-// The loop every rule runs in: decide on a fresh snapshot, commit, and when a guard failed decide again.
+// The loop in which every rule runs: decide on a fresh snapshot, commit, and decide again if a guard failed.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Commit, Outcome, Refusal } from "../contracts/storage/commit.ts";
@@ -9,21 +9,21 @@ import { reservedName } from "./locator.ts";
 
 export type CommittedOutcome = Extract<Outcome, { ok: true }>;
 
-/** Nothing to write: the answer is known already. */
+/** The rule has nothing to write: it knows the answer already. */
 export interface FinalAnswer<T> {
   readonly answer: T;
 }
 
 export interface Decision<T> {
   readonly commit: Commit;
-  /** What the caller gets once the commit happened. */
+  /** Makes the caller's result from the committed outcome. */
   readonly answer: (committed: CommittedOutcome) => T;
 }
 
 /**
- * `decide` reads and returns a commit with the guards it relied on, or an answer. A refused guard means that the
- * snapshot was stale, so `decide` is called again; a refused session is the caller's mistake and becomes a typed error.
- * `onQueued` is called as soon as a commit has its place in the queue.
+ * `rule` reads, and returns an answer or a commit with the guards that it relies on. If a guard is refused, the
+ * snapshot was stale, and `rule` is called again. If a session is refused, that is the caller's mistake and becomes a
+ * typed error. `onQueued` is called as soon as a commit has its position in the queue.
  */
 export async function decide<T>(
   storage: Storage,
@@ -40,13 +40,13 @@ export async function decide<T>(
     if (outcome.refused.reason !== "guard") throw refusalError(outcome.refused);
     await spread(storage, attempt);
   }
-  throw new HoldfastError("Conflict", `others changed the same rows ${LIMITS.decideAttempts} times in a row`, {
+  throw new HoldfastError("Conflict", `other writers changed the same rows ${LIMITS.decideAttempts} times in a row`, {
     retryable: true,
-    hint: "Try again; if it persists, fewer writers should share this row.",
+    hint: "Try again. If it happens often, let fewer writers change this row.",
   });
 }
 
-/** Refused so often that many must want the same: from here on they come at different times, further and further apart. */
+/** After this many refusals many writers probably change the same row: later attempts back off with jitter. */
 const MANY_REFUSALS = 4;
 const SPREAD_MS = 4;
 
@@ -58,14 +58,14 @@ async function spread({ environment }: Storage, attempt: number): Promise<void> 
 export function refusalError(refused: Refusal): HoldfastError {
   switch (refused.reason) {
     case "session-exists":
-      return new HoldfastError("AlreadyExists", `there is a session ${quote(refused.session)} already`, {
+      return new HoldfastError("AlreadyExists", `a session ${quote(refused.session)} exists already`, {
         details: { kind: "session", id: refused.session },
-        hint: "Take another id, or leave it out to be given one.",
+        hint: "Choose another id, or leave it out: then the store makes one.",
       });
     case "session-missing":
       return new HoldfastError("NotFound", `there is no session ${quote(refused.session)}`, {
         details: { kind: "session", id: refused.session },
-        hint: "Create it first, or list what there is with sessions.list().",
+        hint: "Create it first, or list the sessions with sessions.list().",
       });
     case "session-alias":
       return new HoldfastError(
@@ -73,7 +73,7 @@ export function refusalError(refused: Refusal): HoldfastError {
         `${quote(refused.session)} is an alias of a session, not a session's id`,
         {
           details: { kind: "alias", id: refused.session },
-          hint: "Use the id: sessions.get() tells it for the alias.",
+          hint: "Use the id: sessions.get() returns it for the alias.",
         },
       );
     case "session-reserved":
@@ -81,7 +81,7 @@ export function refusalError(refused: Refusal): HoldfastError {
     case "session-deleted":
       return new HoldfastError(
         "SessionDeleted",
-        `the session ${quote(refused.session)} was deleted; ids are not used again`,
+        `the session ${quote(refused.session)} was deleted, and its id cannot be used again`,
         {
           details: { kind: "session", id: refused.session },
           hint: "Use a new id.",
@@ -90,16 +90,16 @@ export function refusalError(refused: Refusal): HoldfastError {
     case "session-partial":
       return new HoldfastError(
         "SessionDeleted",
-        `the session ${quote(refused.session)} is here only in part, as far as others inherit or name it`,
+        `the session ${quote(refused.session)} is in this store only in part, as far as other sessions inherit or name it`,
         {
           details: { kind: "session", id: refused.session },
-          hint: "Importing its own archive completes it; until then use another id, or a fork of it that is here.",
+          hint: "Import its own archive to complete it. Until then use another id, or a fork of it in this store.",
         },
       );
     case "blob-missing":
       return new HoldfastError("BlobNotFound", `there is no blob ${toRef(refused.sha256)}`, {
         details: { ref: toRef(refused.sha256) },
-        hint: "Store the bytes first, or pin the ref so that it does not expire.",
+        hint: "Store the bytes first. Pin the ref if it must not expire.",
       });
     case "blob-expired":
       return new HoldfastError("BlobExpired", `the blob ${toRef(refused.sha256)} has expired`, {
@@ -107,10 +107,14 @@ export function refusalError(refused: Refusal): HoldfastError {
         hint: "Store the bytes again, and pin the ref while you need it.",
       });
     case "parts-missing":
-      return new HoldfastError("Conflict", "the bytes waited for their commit for so long that they were collected", {
-        retryable: true,
-        hint: "Send them again, and do not keep them waiting for more than an hour.",
-      });
+      return new HoldfastError(
+        "Conflict",
+        "the bytes waited so long for their commit that garbage collection removed them",
+        {
+          retryable: true,
+          hint: "Send them again, and commit within an hour.",
+        },
+      );
     case "guard":
       return new HoldfastError("Conflict", `${refused.guard.check} changed in the meantime`, {
         retryable: true,

@@ -1,5 +1,5 @@
-// Rows changed as a failing disk or a careless editor would change them: every read says which row is damaged, in one
-// kind of error, and a change that would build on it is refused before anything is written.
+// Changes rows as a failing disk or a careless editor would. Every read fails with StoreCorrupted and names the damaged
+// row; a write that relies on the row is refused before anything is written.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -74,7 +74,7 @@ for (const engine of ENGINES) {
       await ground.end();
     });
 
-    /** The column of every row of its table is this while `look` runs. */
+    /** Sets the column to this value in every row of its table while `look` runs. */
     async function withDamage(table: TableName, column: string, value: Param, look: () => Promise<void>) {
       const key = table === "events" ? ["no"] : TABLES[table].key;
       // Only messages may have a role.
@@ -184,7 +184,7 @@ for (const engine of ENGINES) {
       ["state", "value", bytes("not JSON"), STATE, { kind: "state", session: "chat", key: "k", seq: 3 }],
       ["block_versions", "value", NOT_UTF8, [...BLOCK, "block.versions"], { kind: "block" }],
     ])(
-      "ST7 a row of %s whose %s is another's bytes is StoreCorrupted",
+      "ST7 a row of %s whose %s has the bytes of another blob is StoreCorrupted",
       async (table, column, content, names, details) => {
         await withDamage(table, column, await blobNo(content), async () => {
           for (const name of names) {
@@ -211,7 +211,7 @@ for (const engine of ENGINES) {
       await hf.sessions.delete("frayed");
     });
 
-    test("ST7 an old version of a block whose blob is gone is told, not passed over", async () => {
+    test("ST7 an old version of a block whose blob is missing is reported, not skipped", async () => {
       await hf.agents.saveBlocks("worn", [{ label: "notes", value: "old" }]);
       const { id } = await hf.agents.rethinkBlock("worn", "notes", "new");
       await run("UPDATE block_versions SET value = 1000000 WHERE block_id = ? AND version = 1", [id]);
@@ -222,7 +222,7 @@ for (const engine of ENGINES) {
       expect(await hf.agents.delete("worn")).toBe(true);
     });
 
-    test("ST7 a patch beside a damaged value is refused whole; one that replaces it or takes it away is not", async () => {
+    test("ST7 a patch that keeps a damaged value is refused; a patch that replaces or removes the value is not", async () => {
       const damage = "UPDATE state SET value = 1000000 WHERE key = 'bad' AND until_seq IS NULL";
       const { version } = await hf.state.set("worn", { bad: 1, good: 2 });
       await run(damage, []);
@@ -234,7 +234,7 @@ for (const engine of ENGINES) {
       expect((await hf.state.patch("worn", {}, { remove: ["bad"] })).value).toEqual({ good: 2 });
     });
 
-    test("ST7 a change of a damaged row is refused whole, unless it gives anew what is damaged", async () => {
+    test("ST7 a change of a damaged row is refused, unless it replaces the damaged value", async () => {
       const { version } = (await hf.sessions.get("chat")) ?? {};
       await withDamage("sessions", "tags", bytes("{"), async () => {
         await expect(hf.sessions.update("chat", { title: "new" })).rejects.toMatchObject({ code: "StoreCorrupted" });
@@ -250,7 +250,7 @@ for (const engine of ENGINES) {
       expect(await hf.agents.update("helper", { metadata: { m: 1 } })).toMatchObject({ name: "n", metadata: { m: 1 } });
     });
 
-    test("ST7 whatever stands in a column, a read answers or fails with an error of ours", async () => {
+    test("ST7 whatever a column contains, a read answers or fails with a HoldfastError", async () => {
       const WRONG = {
         int: [-1, 2 ** 60],
         text: ["", "odd"],
@@ -261,7 +261,7 @@ for (const engine of ENGINES) {
       const nouns = ["agents", "blocks", "block_versions", "sessions", "events", "state", "boards", "tasks"];
       for (const table of nouns as TableName[]) {
         for (const [column, type] of Object.entries(TABLES[table].columns)) {
-          // Those stand in unique indexes, where one value for all rows cannot be.
+          // These columns are in unique indexes, so all rows cannot have one value.
           if ((TABLES[table].key as readonly string[]).includes(column) || ["no", "key"].includes(column)) continue;
           for (const value of WRONG[type as keyof typeof WRONG]) {
             await withDamage(table, column, value, async () => {

@@ -1,5 +1,5 @@
-// Rows as they come back from storage. A disk, an editor or a fault may have changed them, so every column is looked at
-// before it is believed; one that is not as we write it becomes an error that names the row and says what to do.
+// Decodes rows from storage. A disk, an editor or a fault may have changed them, so every column is checked. A column
+// with a value that Holdfast does not write becomes an error that names the row and says what to do.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
@@ -8,13 +8,13 @@ import type { StoredPayload } from "../contracts/storage/rows.ts";
 import { decodeText } from "./bytes.ts";
 import { isObject } from "./check.ts";
 
-/** What a row is, and the ids that find it again. */
+/** The kind of a row, and the ids that identify it, for errors. */
 export interface RowName {
   readonly kind: string;
   readonly [id: string]: string | number;
 }
 
-/** How a column is read; undefined when it holds something else than we write. */
+/** Reads a column; undefined if it has a value that Holdfast does not write. */
 export interface Column<T> {
   readonly wanted: string;
   readonly read: (value: unknown) => T | undefined;
@@ -23,7 +23,7 @@ export interface Column<T> {
 type Shape = Readonly<Record<string, Column<unknown>>>;
 type DecodedRow<S extends Shape> = { readonly [C in keyof S]: S[C] extends Column<infer T> ? T : never };
 
-/** The row's columns that the shape names, or StoreCorrupted. */
+/** Returns the row's columns that the shape names. Throws StoreCorrupted. */
 export function decodeRow<S extends Shape>(name: RowName, row: object, shape: S): DecodedRow<S> {
   const cells = row as Readonly<Record<string, unknown>>;
   const decoded: Record<string, unknown> = {};
@@ -41,7 +41,7 @@ export function damagedRow(name: RowName, why: string, column: string): Holdfast
   const found = Object.entries(ids).map(([id, value]) => `${id} ${JSON.stringify(value)}`);
   return new HoldfastError("StoreCorrupted", `the stored ${kind} (${found.join(", ")}) is damaged: ${why}`, {
     details: { ...name, column },
-    hint: "Keep a copy of the store, see with `npx holdfast verify` how far the damage goes, and restore it from a backup.",
+    hint: "Keep a copy of the store, run `npx holdfast verify` to find all damage, and restore the store from a backup.",
   });
 }
 
@@ -53,7 +53,7 @@ export function unsupportedVersion(session: string, seq: number, version: number
   });
 }
 
-/** A row with the blob its column refers to; there is none when a LEFT JOIN did not find it. */
+/** A row with the blob that its column refers to. Throws if the LEFT JOIN found no blob. */
 export function withBlob<P extends StoredPayload>(name: RowName, column: string, row: P): P {
   if (digest.read(row.sha256) === undefined || row.form === null) {
     throw damagedRow(name, `the blob of its ${column} is missing`, column);
@@ -76,7 +76,7 @@ export const digest: Column<Uint8Array> = {
   read: (value) => (value instanceof Uint8Array && value.byteLength === 32 ? value : undefined),
 };
 
-/** Text that is kept as bytes. */
+/** Text that is stored as bytes. */
 export const utf8: Column<string> = {
   wanted: "UTF-8 text",
   read: (value) => {
@@ -113,7 +113,7 @@ export const jsonTexts: Column<readonly string[]> = {
   },
 };
 
-/** Inside of JSON that was read already. */
+/** A value inside JSON that was decoded already. */
 export const list: Column<readonly unknown[]> = {
   wanted: "a list",
   read: (value) => (Array.isArray(value) ? value : undefined),
@@ -140,7 +140,7 @@ export function oneOf<T extends string>(allowed: readonly T[]): Column<T> {
   };
 }
 
-/** null where there is nothing. */
+/** null if the column is NULL. */
 export function optional<T>({ wanted, read }: Column<T>): Column<T | null> {
   return { wanted, read: (value) => (value === null || value === undefined ? null : read(value)) };
 }

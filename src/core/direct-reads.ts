@@ -1,8 +1,8 @@
-// Reads that an iteration of a run makes on the store's handle instead of by a recorded read. They are allowed, and a replay
-// gets something else from them: when an iteration turns out non-deterministic, the error names them.
+// Reads that an iteration of a run makes on the store's handle instead of with a recorded read. They are allowed, but a
+// replay may get another answer. If an iteration turns out to be non-deterministic, the error names its direct reads.
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** What a handle reads, and the recorded read that gives the same. */
+/** Reads of a handle, and for each the recorded read that returns the same. */
 const RECORDED = {
   "hf.sessions.context()": "it.context()",
   "hf.sessions.at()": "it.history() or it.state()",
@@ -19,22 +19,22 @@ export type DirectRead = keyof typeof RECORDED;
 
 const reads = new AsyncLocalStorage<Set<DirectRead> | undefined>();
 
-/** Called by the reads of a handle; does nothing outside of an iteration. */
+/** Reads of a handle call this. Outside of an iteration it does nothing. */
 export function noteDirectRead(read: DirectRead): void {
   reads.getStore()?.add(read);
 }
 
-/** `found` gets the direct reads of the work, also of what it begins and does not await. */
+/** `found` is called for every direct read of the work, also in promises that the work does not await. */
 export function watchDirectReads<T>(found: Set<DirectRead>, work: () => T): T {
   return reads.run(found, work);
 }
 
-/** Tools and models may read whatever they like: their results are recorded. */
+/** Runs a tool or a model, whose direct reads are not reported because its result is recorded. */
 export function allowDirectReads<T>(work: () => T): T {
   return reads.getStore() === undefined ? work() : reads.run(undefined, work);
 }
 
-/** Which recorded read to use in place of each. */
+/** For each direct read, says which recorded read to use instead. */
 export function adviseRecordedReads(found: ReadonlySet<DirectRead>): string {
   return [...found].map((read) => `it read ${read}: use ${RECORDED[read]} instead`).join("; ");
 }

@@ -1,4 +1,4 @@
-// Directories below a root: the one that was opened is the one that is used, and an exchange is found.
+// Directories below a root: the tree uses the directory that it opened, and detects an exchange.
 import { mkdirSync, renameSync, symlinkSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -22,7 +22,7 @@ function exchange(name: string, make: (at: string) => void): void {
   make(path.join(root, name));
 }
 
-test("CA3 paths that lead to the directories that were used are fine", async () => {
+test("CA3 paths that still lead to the opened directories pass the check", async () => {
   await tree.get(["a", "1"]);
   await expect(tree.requireSame()).resolves.toBeUndefined();
 });
@@ -32,16 +32,16 @@ test.each([
   ["a link above it", "a", (at: string) => symlinkSync(path.join(path.dirname(at), "aside"), at)],
   ["another directory", "a/1", (at: string) => mkdirSync(at)],
   ["nothing", "a/1", () => {}],
-])("CA3 a directory that became %s is found after files were moved", async (_, name, make) => {
+])("CA3 a directory that became %s is detected after files were moved", async (_, name, make) => {
   await tree.get(["a", "1"]);
   exchange(name, make);
-  await expect(tree.requireSame()).rejects.toThrow(/exchanged|ENOTDIR|ELOOP|ENOENT/);
+  await expect(tree.requireSame()).rejects.toThrow(/replaced|ENOTDIR|ELOOP|ENOENT/);
 });
 
-test("CA3 few are open at a time, and one that was closed is not taken for another later", async () => {
+test("CA3 few directories are open at a time, and a closed one is not confused with another later", async () => {
   for (let i = 0; i < 100; i++) await tree.get(["a", String(i)]);
   exchange("a/0", (at) => mkdirSync(at));
   await expect(tree.get(["a", "0"])).rejects.toThrow(/not the directory that was used before/);
-  // The one that was used last is still open.
+  // The directory that was used last is still open.
   await expect(tree.get(["a", "99"])).resolves.toMatchObject({ path: path.join(root, "a", "99") });
 });

@@ -1,6 +1,7 @@
-// Did you mean: the known names that are nearest to a misspelt one, for errors about fields, options, commands and choices.
+// "Did you mean": the known names that are nearest to a misspelt one, for errors about fields, options, commands and
+// choices.
 
-/** Insertions, deletions, replacements, and swaps of neighbours. */
+/** The number of insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -20,10 +21,10 @@ export function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** A longer name is no misspelling, and comparing it with others would take long. */
+/** Longer names are not compared: they are no misspellings, and the comparison would take long. */
 const MOST_NAME_CHARS = 100;
 
-/** The known names that are near enough to be what was meant: none, or all that are equally near. */
+/** The known names that are near enough to be meant: none, or all that are equally near. */
 function nearest(typed: string, known: readonly string[]): readonly string[] {
   if (typed.length > MOST_NAME_CHARS) return [];
   const most = Math.max(1, Math.floor(typed.length / 3));

@@ -1,5 +1,5 @@
-// A process is called gone only when that is certain: same machine, same boot, same namespaces, and the pid is free or was
-// given to another process since.
+// A process is reported gone only when that is certain: same machine, same boot, same namespaces, and the pid is free
+// or belongs to another process now.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -27,8 +27,8 @@ function identityOf(pid: number): string {
   return fields.join("/");
 }
 
-describe.runIf(isLinux)("processes of this machine (skipped: only Linux tells of them)", () => {
-  test("RU3 this process is alive, and says where it is", () => {
+describe.runIf(isLinux)("processes of this machine (skipped: only Linux reports them)", () => {
+  test("RU3 this process is alive, and its name says where it runs", () => {
     expect(processes.liveness(self)).toBe("alive");
     expect(describeProcess(self)).toMatchObject({ pid: process.pid });
   });
@@ -80,7 +80,7 @@ describe.runIf(isLinux)("processes of this machine (skipped: only Linux tells of
     ["pid 0, which means a group", changed(-5, "0")],
     ["nothing", ""],
     ["something else", "worker"],
-  ])("RU3 of another %s nothing is known", (_, identity) => {
+  ])("RU3 the state of a process on another %s is unknown", (_, identity) => {
     expect(processes.liveness(identity)).toBe("unknown");
   });
 });

@@ -34,7 +34,7 @@ export function machineProcesses(): Processes {
   };
 }
 
-/** All processes that this one started, directly or not, as far as the platform shows them. */
+/** All processes that the process started, directly or not, as far as the platform shows them. */
 export function descendantsOf(pid: number): readonly number[] {
   const children = new Map<number, number[]>();
   for (const one of processIds()) {
@@ -90,7 +90,7 @@ function readMachine(): Machine | null {
   return machine;
 }
 
-/** null where the platform does not tell: then a lease ends by time alone. */
+/** null if the platform does not report it: then a lease ends only when its time is over. */
 function loadMachine(): Machine | null {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -117,7 +117,7 @@ function namespaceOf(kind: "pid" | "time"): string {
 }
 
 function livenessOf(pid: number, startTime: string): "alive" | "gone" | "unknown" {
-  // Asked of the kernel first: /proc may hide the processes of other users, which are there all the same.
+  // Ask the kernel first: /proc may hide processes of other users.
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -130,14 +130,14 @@ function livenessOf(pid: number, startTime: string): "alive" | "gone" | "unknown
   return stat.isDead || stat.startTime !== startTime ? "gone" : "alive";
 }
 
-/** Of /proc/PID/stat: the name of the program stands in parentheses and may contain anything. */
+/** Parses /proc/PID/stat. The name of the program is in parentheses and may contain any character. */
 function readStat(pid: string): ProcessStat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const [state = "", threads = "", startTime = ""] = [fields[0], fields[17], fields[19]];
     if (!/^\d+$/.test(startTime)) return null;
-    // A zombie waits for its parent to read its exit code; while other threads of it run, it does not count as dead.
+    // A zombie waits for its parent to read its exit code. A process whose other threads still run is not dead.
     return { isDead: (state === "Z" || state === "X") && Number(threads) <= 1, startTime };
   } catch {
     return null;

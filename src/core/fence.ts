@@ -1,6 +1,6 @@
-// A fence around a session: commits behind it succeed only as long as no other writer adds to the session's log. It is
-// for work of many commits that reads the session once and then relies on what it read: if two such works meet, a
-// commit of one is refused, and that work reads again.
+// A fence around a session: its commits succeed only as long as no other writer adds to the session's log. It is for
+// work of many commits that reads the session once and relies on what it read. If two such pieces of work run at once,
+// a commit of one is refused, and that one reads again.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { LiveSessions } from "../contracts/sessions.ts";
@@ -9,7 +9,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { randomShare } from "./backoff.ts";
 import { overrideStorage } from "./storage-overrides.ts";
 
-/** Where an open store keeps the way to its fences. Its users know nothing of it. */
+/** The hidden member of an open store that makes fences. It is not public. */
 export const FENCE = Symbol("fence");
 
 export interface FencedNouns extends Pick<Holdfast, "history" | "heads" | "turns" | "calls" | "invocations"> {
@@ -17,11 +17,11 @@ export interface FencedNouns extends Pick<Holdfast, "history" | "heads" | "turns
 }
 
 export interface Fence {
-  /** Their commits to the session are refused with a Conflict once another writer has added to it. */
+  /** Nouns whose commits to the session are refused with Conflict once another writer has added to its log. */
   readonly stores: FencedNouns;
-  /** Another writer has added to it, or one of its own commits happened without an answer. */
+  /** True if another writer has added to the log, or a commit of this fence happened but its answer was lost. */
   isStale(): Promise<boolean>;
-  /** Until the next attempt: the longer, the more there were. */
+  /** Waits before the next attempt; the wait grows with the number of attempts. */
   pause(attempt: number): Promise<void>;
 }
 
@@ -32,35 +32,35 @@ export interface Fencing {
 const PAUSE_MS = 20;
 const LONGEST_MS = 1000;
 
-/** `made` are the nouns on a storage that is given to it. */
+/** `createFencedNouns` makes the nouns on the storage that it gets. */
 export async function createFence(
   storage: Storage,
   session: string,
-  made: (storage: Storage) => FencedNouns,
+  createFencedNouns: (storage: Storage) => FencedNouns,
 ): Promise<Fence> {
   const lengthOf = async () => (await storage.query("session.get", { id: session }))[0]?.seq ?? 0;
-  let known = await lengthOf();
-  const once = async (commit: Commit): Promise<Outcome> => {
-    const guard = { check: "session.seq", key: [session], expect: known } as const;
+  let knownLength = await lengthOf();
+  const commitFenced = async (commit: Commit): Promise<Outcome> => {
+    const guard = { check: "session.seq", key: [session], expect: knownLength } as const;
     const outcome = await storage.commit({ ...commit, guards: [...(commit.guards ?? []), guard] });
     if (!outcome.ok) {
       if (outcome.refused.reason === "guard" && outcome.refused.guard.check === guard.check) throw overtaken(session);
       return outcome;
     }
-    known = outcome.events.findLast((event) => event.session === session)?.seq ?? known;
+    knownLength = outcome.events.findLast((event) => event.session === session)?.seq ?? knownLength;
     return outcome;
   };
-  // Each relies on where the one before it left the log.
+  // Each commit relies on the length of the log after the one before it, so they run one after another.
   let last: Promise<unknown> = Promise.resolve();
   const commitSerially = (commit: Commit): Promise<Outcome> => {
     if (!commit.events?.some((event) => event.session === session)) return storage.commit(commit);
-    const done = last.then(() => once(commit));
+    const done = last.then(() => commitFenced(commit));
     last = done.catch(() => {});
     return done;
   };
   return {
-    stores: made(overrideStorage(storage, { commit: commitSerially })),
-    isStale: async () => (await lengthOf()) !== known,
+    stores: createFencedNouns(overrideStorage(storage, { commit: commitSerially })),
+    isStale: async () => (await lengthOf()) !== knownLength,
     pause: (attempt) => pause(storage, attempt),
   };
 }
@@ -70,9 +70,13 @@ async function pause({ environment }: Storage, attempt: number): Promise<void> {
 }
 
 function overtaken(session: string): HoldfastError {
-  return new HoldfastError("Conflict", `another writer has added to ${JSON.stringify(session)} meanwhile`, {
-    retryable: true,
-    details: { kind: "session", id: session },
-    hint: "Try again.",
-  });
+  return new HoldfastError(
+    "Conflict",
+    `another writer has added to the log of the session ${JSON.stringify(session)} meanwhile`,
+    {
+      retryable: true,
+      details: { kind: "session", id: session },
+      hint: "Try again.",
+    },
+  );
 }

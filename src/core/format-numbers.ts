@@ -1,11 +1,11 @@
-// Counts and lengths of time as messages print them.
+// Formats counts and durations for messages.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Each unit up to where the next one begins. */
+/** Each unit, with the number at which the next unit begins. */
 const SPAN_UNITS = [
   ["ms", 1, SECOND],
   ["s", SECOND, MINUTE],
@@ -18,13 +18,13 @@ export function formatSpan(ms: number): string {
   const span = Math.max(0, ms);
   for (const [name, unit, end] of SPAN_UNITS) {
     const count = Math.round(span / unit);
-    // 59.9 s would print as 60 s: the next unit begins where rounding reaches it.
+    // 59.9 s would print as 60 s, so the next unit begins where rounding reaches it.
     if (count * unit < end) return `${count} ${name}`;
   }
   return `${formatCount(Math.round(span / DAY))} d`;
 }
 
-/** "12,345". toLocaleString is for what is no count: to load the rules of a language takes longer than to print a table. */
+/** "12,345". toLocaleString is not used, because loading the rules of a language takes longer than printing a table. */
 export function formatCount(count: number): string {
   if (!Number.isSafeInteger(count)) return count.toLocaleString("en-US");
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");

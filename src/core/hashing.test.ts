@@ -1,4 +1,4 @@
-// The chain, computed here a second time from the rule's own words.
+// Computes the chain a second time, from the text of rule LG2, and compares.
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { canonicalJson, commitment, envelope, genesis, nextHash } from "./hashing.ts";

@@ -1,6 +1,6 @@
-// What is hashed, and how. Canonical JSON (RFC 8785) writes each value as one byte sequence. The hash chain of a session's events
-// (rule LG2) binds the session id with hash_0; hash_n = SHA-256(hash_{n-1} + canonical JSON of the envelope). What is hashed is what is
-// stored: the envelope's bytes stand in the event's row.
+// What is hashed, and how. Canonical JSON (RFC 8785) writes each value as one byte sequence. The hash chain of a
+// session's events (rule LG2) binds the session id with hash_0; hash_n = SHA-256(hash_{n-1} + canonical JSON of the
+// envelope). The hashed bytes are the stored bytes: the event's row holds the envelope.
 import { hash } from "node:crypto";
 import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -12,7 +12,7 @@ export function genesis(session: string): Uint8Array {
   return sha256(encodeText(`holdfast/1\n${session}`));
 }
 
-/** For envelopes of ordinary length, one after the other: nothing here waits. */
+/** Buffer for envelopes of usual length. It can be shared because nextHash() is synchronous. */
 const desk = new Uint8Array(4096);
 
 export function nextHash(previous: Uint8Array, envelope: Uint8Array): Uint8Array {
@@ -25,21 +25,21 @@ export function nextHash(previous: Uint8Array, envelope: Uint8Array): Uint8Array
 
 const pair = new Uint8Array(48);
 
-/** SHA-256(salt + payload's sha256), base64url: without the salt it cannot be confirmed by guessing. */
+/** SHA-256(salt + payload's sha256), base64url. Without the salt, a guess at the payload cannot be confirmed. */
 export function commitment(salt: Uint8Array, digest: Uint8Array): string {
   pair.set(salt, 0);
   pair.set(digest, 16);
   return hash("sha256", pair, "base64url");
 }
 
-/** Canonical JSON of the envelope. The keys stand in canonical order here, so that the hot path sorts nothing. */
+/** Canonical JSON of the envelope. The code lists the keys in canonical order, so that the hot path does not sort. */
 export function envelope({ agent, at, payloads, data, run, type }: EventDraft, seq: number): Uint8Array {
   const commitments = payloads === undefined ? undefined : commitmentsOf(payloads);
   return encodeText(canonicalJson({ agent, at, commitments, data, run, seq, type, v: EVENT_SCHEMA_VERSION }));
 }
 
 function commitmentsOf(payloads: NonNullable<EventDraft["payloads"]>): JsonObject {
-  // A name may be "__proto__": it is defined, never assigned.
+  // A name may be "__proto__", so the property is defined and not assigned.
   const made = Object.entries(payloads).map(([name, { salt, sha256 }]) => [name, commitment(salt, sha256)] as const);
   return Object.fromEntries(made);
 }
@@ -47,19 +47,20 @@ function commitmentsOf(payloads: NonNullable<EventDraft["payloads"]>): JsonObjec
 export class NotCanonical extends Error {}
 
 /**
- * Keys are sorted by UTF-16 code units, numbers print as ECMAScript prints them, nothing is escaped that need not be. Throws
- * NotCanonical for what JSON cannot say: lone surrogates, NaN, infinities, undefined, functions, cycles.
+ * Keys are sorted by UTF-16 code units, numbers print as in ECMAScript, and only what must be escaped is escaped.
+ * Throws NotCanonical for values that JSON cannot express: lone surrogates, NaN, infinities, undefined, functions,
+ * cycles.
  */
 export function canonicalJson(value: unknown): string {
   return ordered(value, 0, canonicalString);
 }
 
-/** The same for any value that JSON.parse gives: it has lone surrogates as well, which stand in the text as escapes. */
+/** The same for any value from JSON.parse. Such a value may contain lone surrogates, which are written as escapes. */
 export function orderedJson(value: unknown): string {
   return ordered(value, 0, JSON.stringify);
 }
 
-/** What callers may give, and what we put around it. */
+/** The nesting that callers may use, plus the levels that Holdfast adds around it. */
 const DEEPEST = LIMITS.jsonDepth + 16;
 
 type Quote = (text: string) => string;
@@ -96,7 +97,7 @@ function orderedArray(items: readonly unknown[], depth: number, quote: Quote): s
 function orderedObject(object: object, depth: number, quote: Quote): string {
   if (isInOrder(object, depth)) {
     const text = JSON.stringify(object);
-    // A lone surrogate is the only thing it writes as \ud…; a text may say that itself.
+    // JSON.stringify writes only lone surrogates as \ud…; a text may also contain these characters itself.
     if (quote === JSON.stringify || !text.includes("\\ud")) return text;
   }
   const keys = sorted(Object.keys(object));
@@ -110,7 +111,10 @@ function orderedObject(object: object, depth: number, quote: Quote): string {
   return text === "" ? "{}" : `${text}}`;
 }
 
-/** Names in order, and behind each something that JSON.stringify writes as it is to be: what we make ourselves, as a rule. */
+/**
+ * Whether the keys are sorted and JSON.stringify writes every value in canonical form. This is so for most objects that
+ * Holdfast makes.
+ */
 function isInOrder(object: object, depth: number): boolean {
   const values = object as Readonly<Record<string, unknown>>;
   if (depth > DEEPEST || Object.getPrototypeOf(object) !== Object.prototype || values.toJSON !== undefined)
@@ -139,7 +143,7 @@ function isAsWritten(value: unknown, depth: number): boolean {
   }
 }
 
-/** Names of fields, quoted: there are few of them, and each is written often. */
+/** Cache of quoted field names: there are few names, and each is written often. */
 const names = new Map<string, string>();
 const MOST_NAMES = 256;
 const LONGEST_NAME = 32;
@@ -152,7 +156,10 @@ function named(key: string, quote: Quote): string {
   return text;
 }
 
-/** Strings compare by UTF-16 code units, which is the order asked for. What we make ourselves is in order as a rule. */
+/**
+ * Strings compare by UTF-16 code units, as RFC 8785 requires. The keys of objects that Holdfast makes are usually
+ * sorted already.
+ */
 function sorted(keys: string[]): readonly string[] {
   for (let i = 1; i < keys.length; i++) {
     if ((keys[i - 1] as string) > (keys[i] as string)) return keys.sort();

@@ -1,4 +1,4 @@
-// What heads are hashed by is written out name by name: it must be canonical JSON, whatever it says.
+// The code writes the hashed JSON of a head field by field. It must be canonical JSON for every value.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeText, encodeText, sha256Hex, toHex } from "./bytes.ts";
@@ -31,13 +31,13 @@ const root: fc.Arbitrary<HeadRoot> = fc.record({
   cacheId: said,
 });
 
-/** Without what is null or none. */
+/** The fields that are neither null nor zero. */
 function facts(given: object): object {
   return Object.fromEntries(Object.entries(given).filter(([, fact]) => fact !== null && fact !== 0));
 }
 
 describe("heads", () => {
-  test("SE1 a root is canonical JSON of what it says", () => {
+  test("SE1 a root is the canonical JSON of its fields", () => {
     fc.assert(
       fc.property(root, ({ summary, cacheId, ...rest }) => {
         const inner = { ...facts(rest), counts: facts(rest.counts) };

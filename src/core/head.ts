@@ -1,5 +1,6 @@
-// What a head commits to: the small root beside its row, and the id made from it. Payloads stand in it as commitments, so
-// that a head's id survives their erasure and confirms no guess. A head is completed inside the commit that publishes it.
+// What a head commits to: the small root in its row, and the id made from the root. The root contains payloads as
+// commitments, so that a head's id survives their erasure and does not confirm guesses. The commit that publishes a
+// head completes it.
 import type { Context } from "../contracts/context.ts";
 import type { Counts, Head } from "../contracts/heads.ts";
 import type { HeadDraft, PublishedHead } from "../contracts/storage/commit.ts";
@@ -21,13 +22,14 @@ export interface HeadRoot {
 }
 
 /**
- * Fields that are null or zero are left out: there is a root for every head, so it is short. Its counter is the head's
- * own seq. Heads of version 1 were made before roots contained the summary and the cache id.
+ * Fields that are null or zero are left out to keep the root short, because every head stores one. Its counter is the
+ * head's own seq. Roots of version 1 contain neither the summary nor the cache id.
  */
 export function encodeRoot(root: HeadRoot, v: 1 | 2 = 2): Uint8Array {
   const { counts, compaction, final, fingerprint, vars } = root;
   const { summary, cacheId } = v === 1 ? { summary: null, cacheId: null } : root;
-  // Canonical JSON: the names stand in its order here, because a head is made with every checkpoint.
+  // Canonical JSON. The code writes the fields in canonical order and does not sort, because every checkpoint makes a
+  // head.
   let text = "{";
   if (cacheId !== null) text += `"cacheId":${canonicalJson(cacheId)},`;
   if (compaction !== null) text += `"compaction":${canonicalJson(compaction)},`;
@@ -55,56 +57,56 @@ export function committed(payload: { readonly sha256: Uint8Array; readonly salt:
   return payload === null ? null : commitment(payload.salt, payload.sha256);
 }
 
-/** As the row gives it. Of one that was erased, nothing but what its root says is left. */
+/** The commitment to the row's summary. If the summary was erased, only the commitment in the root is left. */
 export function committedSummary(
   { final_summary, salt }: Pick<HeadRow, "final_summary" | "salt">,
   said: string | null,
 ): string | null {
   if (final_summary === null) return salt === null ? said : null;
-  // Without its salt it is not what was written, whatever the root says.
+  // A summary without its salt is damage, whatever the root contains.
   return salt?.byteLength === 16 ? commitment(salt, sha256(final_summary)) : "";
 }
 
-/** What a head's id is made of. Numbers of rows never enter it. */
+/** What a head's id is made from. Row numbers are never part of it. */
 export interface HeadIdentity {
   readonly session: string;
   readonly branch: number;
   readonly seq: number;
   readonly chain: Uint8Array;
   readonly basis: string | null;
-  /** What a fork's first head continues: session, branch and seq. */
+  /** The position that a fork's first head continues: session, branch and seq. */
   readonly source: { readonly session: string; readonly branch: number; readonly seq: number } | null;
   readonly status: Head["status"];
   readonly root: Uint8Array;
 }
 
 export function headId({ basis, branch, chain, root, seq, session, source, status }: HeadIdentity): string {
-  // In canonical order, so that the hot path sorts nothing.
+  // In canonical order, so that the hot path does not sort.
   const from = source === null ? null : { branch: source.branch, seq: source.seq, session: source.session };
   const event = { basis, branch, chain: toHex(chain), root: sha256Hex(root), seq, session, source: from, status };
   return `hd-${sha256Hex(canonicalJson(event))}`;
 }
 
-/** A head, and what the next one needs of it. */
+/** A head's id, and what the next head inherits from it. */
 export interface NewestHead {
   readonly id: string;
   readonly counts: Counts;
   readonly compaction: NonNullable<Context["compaction"]> | null;
 }
 
-/** What a branch holds at the moment of a commit: its newest head, and what came after it. */
+/** The state of a branch at the moment of a commit: its newest head, and the rows counted after it. */
 export interface BranchPosition {
   readonly head: NewestHead | null;
   readonly since: Counts;
 }
 
-/** Where the event is that publishes it. */
+/** The position of the event that publishes the head. */
 export interface EventPosition {
   readonly session: string;
   readonly no: number;
   readonly branch: number;
   readonly seq: number;
-  /** Of the event before it. */
+  /** The chain hash of the event before it. */
   readonly chain: Uint8Array;
   readonly at: number;
 }

@@ -1,11 +1,11 @@
-// Instants as EDN writes them, `#inst "2026-01-31T12:00:00.000Z"`, to and from epoch milliseconds. Calendar arithmetic is
-// done here because rules may not make a Date: that is how time gets in unseen.
+// Instants as EDN writes them, `#inst "2026-01-31T12:00:00.000Z"`, to and from epoch milliseconds. The calendar
+// arithmetic is done here because rules may not make a Date: it would read the clock outside of the environment.
 
 const INSTANT = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?(Z|[+-]\d\d:\d\d)?)?$/;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** The year 0000 begins and 9999 ends here: what four digits can say. */
+/** The beginning of the year 0000 and the end of 9999: the years that four digits can express. */
 const FIRST_MS = -62_167_219_200_000;
 const LAST_MS = 253_402_300_799_999;
 
@@ -13,7 +13,7 @@ export function isInstant(ms: number): boolean {
   return Number.isInteger(ms) && ms >= FIRST_MS && ms <= LAST_MS;
 }
 
-/** Null for what is no such time, a 30th of February too. Without an offset it is UTC. */
+/** null if the text is no such time, such as a 30th of February. A time without an offset is UTC. */
 export function parseInstant(text: string): number | null {
   const match = INSTANT.exec(text);
   if (match === null) return null;

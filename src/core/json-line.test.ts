@@ -1,4 +1,4 @@
-// Lines are judged as JSON.parse judges them.
+// parseObject() accepts the same lines as JSON.parse.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseObject } from "./json-line.ts";
@@ -18,7 +18,7 @@ describe("an object on a line", () => {
     ...['"\\u00e9"', '"\\x"', '"\\', '"é😀"', '"\u0001"', "\u00a0", "\ufeff", '"\ud800"', '"\u2028"'],
   );
 
-  test("is what JSON.parse gives, whatever the line is", () => {
+  test("is what JSON.parse returns, whatever the line is", () => {
     const lines = fc.oneof(
       fc.array(signs, { maxLength: 12 }).map((all) => all.join("")),
       fc.array(signs, { maxLength: 8 }).map((all) => `{"a":${all.join("")}}`),

@@ -1,13 +1,13 @@
-// A stream of an open store that is read before the code that makes it is loaded.
+// A stream of an open store whose code may still be loading.
 
 /**
- * An iterator whose code comes later. It begins with its first next(), as a generator does. It is no generator, because return()
- * must reach one that waits in next(), and a generator would queue it.
+ * An iterator whose code is loaded later. It begins with its first next(), as a generator does. It is not a generator,
+ * because return() must reach an iterator that waits in next(), and a generator would queue that call.
  */
 export class LazyStream implements AsyncIterableIterator<unknown> {
   readonly #begin: () => Promise<AsyncIterator<unknown>>;
   #inner: Promise<AsyncIterator<unknown>> | null = null;
-  /** Once it is there, so that each next() costs no promise more. */
+  /** Set once the code is loaded, so that next() costs no extra promise. */
   #ready: AsyncIterator<unknown> | null = null;
   #waiting = 0;
   #isOver = false;
@@ -27,7 +27,7 @@ export class LazyStream implements AsyncIterableIterator<unknown> {
     const inner = await this.#inner;
     this.#waiting--;
     const result = inner.next();
-    // Calls are answered in their order: those that wait come first.
+    // Calls are answered in order: waiting ones come first.
     if (this.#waiting === 0) this.#ready = inner;
     return result;
   }

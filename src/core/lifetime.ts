@@ -8,7 +8,7 @@ import { LazyStream } from "./lazy-stream.ts";
 
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
-/** How each member of a part answers. What answers at once cannot wait for code to be loaded. */
+/** How each member of a part answers. A member that answers synchronously cannot wait for code. */
 export type LazyVerbs<T> = { readonly [K in keyof T]: { readonly kind: Exclude<VerbKind, "local"> } };
 
 /** Code that is loaded once in a process, when it is first needed. */
@@ -21,7 +21,7 @@ export class LazyModule<M extends object> {
     this.#load = load;
   }
 
-  /** null until it is loaded. */
+  /** null until the code is loaded. */
   get loaded(): M | null {
     return this.#loaded;
   }
@@ -41,11 +41,11 @@ export class LazyModule<M extends object> {
   }
 }
 
-/** A part of one open store: made when its code is there and something needs it. */
+/** A part of one open store. It is created when its code is loaded and a call needs it. */
 export interface LazyPart<T extends object> {
   /** null until its code is loaded. */
   readonly loaded: T | null;
-  /** Whether something needed it. */
+  /** Whether a call has needed the part. */
   readonly isNeeded: boolean;
   load(): Promise<T>;
 }
@@ -76,10 +76,10 @@ class PartOf<M extends object, T extends object> implements LazyPart<T> {
   }
 }
 
-/** The lazy parts of one open store. A call that comes behind one that waits for its code waits for that code too. */
+/** The lazy parts of one open store. If a call waits for code, later calls wait behind it. */
 export class LazyParts {
   readonly #modules = new Set<LazyModule<object>>();
-  /** Settles when every call until now has begun. */
+  /** Settles when every call made so far has begun. */
   #waiting: Promise<void> | null = null;
 
   part<M extends object, T extends object>(module: LazyModule<M>, create: (module: M) => T): LazyPart<T> {
@@ -87,7 +87,7 @@ export class LazyParts {
     return new PartOf(module, create);
   }
 
-  /** The members of a part, or of what `pick` takes from it. Once the code is there, calls go straight to it. */
+  /** The members of the object that `pick` takes from a part. Once the code is loaded, calls go to it directly. */
   members<P extends object, T extends object>(part: LazyPart<P>, pick: (part: P) => T, verbs: LazyVerbs<T>): T {
     const made = Object.entries<{ readonly kind: VerbKind }>(verbs).map(([name, { kind }]) => {
       const member = (loaded: P) => pick(loaded)[name as keyof T] as AnyFunction;
@@ -96,7 +96,7 @@ export class LazyParts {
     return Object.fromEntries(made) as T;
   }
 
-  /** The same noun, whose code is there: its calls come behind those that wait. */
+  /** The same noun, whose code is loaded: its calls queue behind waiting ones. */
   inOrder<T extends object>(noun: T): T {
     const made = Object.entries(noun).map(([name, member]: [string, unknown]) => {
       if (typeof member !== "function") return [name, member];
@@ -119,7 +119,7 @@ export class LazyParts {
     };
   }
 
-  /** Begins it when it can, behind all that wait to begin. */
+  /** Begins the call when its code is ready, behind all waiting calls. */
   #queue<P>(ready: Promise<P>, begin: (there: P) => unknown): Promise<unknown> {
     const begun = Promise.all([ready, this.#waiting]).then(([there]) => ({ answer: begin(there) }));
     const waiting = begun.then(
@@ -153,7 +153,7 @@ function stream<P extends object>(part: LazyPart<P>, member: (loaded: P) => AnyF
 function loadFailed(cause: unknown): unknown {
   if (cause instanceof HoldfastError) return cause;
   return new HoldfastError("MissingDependency", "a file of the installed package holdfast could not be loaded", {
-    hint: "It was updated or removed while this process ran, or is incomplete: install it again and restart the process.",
+    hint: "The package was updated or removed while this process ran, or is incomplete: install it again and restart the process.",
     cause,
   });
 }
@@ -168,7 +168,10 @@ export class Lifetime {
   readonly #hurry: () => Promise<void>;
   #closing: Promise<void> | null = null;
 
-  /** `end` runs once, when nothing is under way any more; `hurry` before, so that what is under way comes to its end. */
+  /**
+   * close() first calls `hurry`, which asks calls under way to end soon. `end` runs once, when no call is under way any
+   * more.
+   */
   constructor(end: () => Promise<void>, hurry: () => Promise<void> = async () => {}) {
     this.#end = end;
     this.#hurry = hurry;
@@ -218,7 +221,7 @@ export class Lifetime {
   }
 }
 
-/** Awaited or iterated, the answer is the error; an unhandled rejection is not raised. */
+/** Awaiting or iterating the answer throws the error; an answer that is not used raises no unhandled rejection. */
 function refused(): Promise<never> & AsyncIterable<never> {
   const rejected = Promise.reject(closed());
   rejected.catch(() => {});
@@ -228,5 +231,5 @@ function refused(): Promise<never> & AsyncIterable<never> {
 }
 
 function closed(): HoldfastError {
-  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
+  return new HoldfastError("Closed", "the store is closed", { hint: "Open the store again, or call close() last." });
 }

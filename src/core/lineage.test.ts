@@ -1,5 +1,5 @@
-// Reads of a session that was forked many times: what they ask of the store, counted, does not grow with the depth where
-// only the end of the lineage is asked for, and is a few queries where all of it counts.
+// Counts the queries of reads in a session that was forked many times. Reads of the end of the lineage do not cost more
+// with depth, and reads of the whole lineage take a few queries.
 import { afterEach, describe, expect, test } from "vitest";
 import { ENGINES } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -39,7 +39,7 @@ class QueryCounter {
   }
 }
 
-/** Forks of forks, each with messages of its own; what the first one set holds in all of them. */
+/** Makes forks of forks, each with messages of its own. All of them inherit the state that the first session set. */
 async function forked(hf: Holdfast, name: string, depth: number): Promise<string> {
   for (let at = 0; at <= depth; at++) {
     const session = `${name}-${at}`;

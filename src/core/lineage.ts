@@ -1,5 +1,5 @@
-// Where a session's rows are: its own log, and what its branch inherits from others. A lineage is a list of stretches of
-// logs, newest first; every read that follows it goes through them in one of the two directions.
+// Where a session's rows are: in its own log, and in the logs that its branch inherits from. A lineage is a list of
+// stretches of logs, newest first. A read goes through it in one of the two directions.
 import type { SegmentOfLogRow } from "../contracts/storage/lineage-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { invalid } from "./check.ts";
@@ -9,17 +9,20 @@ export interface Segment {
   readonly session: string;
   readonly no: number;
   readonly branch: number;
-  /** The last seq that belongs to it; NOW when the session is still on this branch. */
+  /** The last seq that belongs to the segment; NOW if the session is still on this branch. */
   readonly upTo: number;
-  /** How far this lineage knows the session's log: what was erased by then was not there, what was erased later was. */
+  /**
+   * The seq up to which this lineage knows the session's log: content erased by then is not part of the view, content
+   * erased later was.
+   */
   readonly horizon: number;
-  /** Clears of younger sessions, which inherited this one's messages and no longer show them. */
+  /** Clears in the younger sessions of the lineage, which inherited this session's messages and hide them. */
   readonly hides: readonly Clear[];
 }
 
 export interface Clear {
   readonly agent: string;
-  /** Only messages of this run; null: all of the agent. */
+  /** The run whose messages are hidden; null: all messages of the agent. */
   readonly run: string | null;
 }
 
@@ -31,18 +34,18 @@ export interface LinePosition {
   readonly seq: number;
 }
 
-/** How many segments are read together at first; more later, for readers that go far back. */
+/** How many segments the first read takes; later reads take more, for readers that go far back. */
 const FIRST_PAGE = 16;
 const PAGE_GROWTH = 4;
 
 type ReadDown = (deepest: number) => Promise<readonly SegmentOfLogRow[]>;
 
-/** Reads a lineage from the newest stretch on, as far as it is needed. */
+/** Reads a lineage from the newest stretch on, only as far as the reader needs. */
 export class LineageReader {
   readonly #storage: Storage;
   readonly #horizons = new Map<number, number>();
-  #younger: readonly (Clear & { readonly by: number })[] = [];
-  /** null: the oldest stretch was read. */
+  #youngerClears: readonly (Clear & { readonly by: number })[] = [];
+  /** null after the oldest stretch was read. */
   #readDown: ReadDown | null;
   #page = FIRST_PAGE;
   #read: Segment[] = [];
@@ -52,7 +55,7 @@ export class LineageReader {
     this.#readDown = readDown;
   }
 
-  /** The next stretches, fewer only at the end. */
+  /** The next `count` stretches; fewer only at the end. */
   async take(count: number): Promise<readonly Segment[]> {
     while (this.#read.length < count && this.#readDown !== null) {
       await this.#readPage(this.#readDown, Math.max(this.#page, count - this.#read.length));
@@ -63,7 +66,7 @@ export class LineageReader {
 
   async #readPage(readDown: ReadDown, size: number): Promise<void> {
     const rows = await readDown(size);
-    // The one below the page is where the next page begins.
+    // The row after the page is the start of the next page.
     const below = rows.length > size ? rows[size] : undefined;
     this.#readDown =
       below === undefined
@@ -82,19 +85,19 @@ export class LineageReader {
     if (session === null) return;
     const horizon = this.#horizons.get(no) ?? upto;
     this.#horizons.set(no, horizon);
-    // A clear erases what its own session holds; of others it only hides.
-    const hides = this.#younger.filter(({ by }) => by !== no);
+    // A clear erases messages of its own session, and only hides messages of others.
+    const hides = this.#youngerClears.filter(({ by }) => by !== no);
     this.#read.push({ session, no, branch, upTo: upto, horizon, hides });
     if (clears === 0) return;
     const found = await this.#storage.query("lineage.clears", { session: no, branch, upTo: upto });
-    this.#younger = [...this.#younger, ...found.map((clear) => ({ ...clear, by: no }))];
+    this.#youngerClears = [...this.#youngerClears, ...found.map((clear) => ({ ...clear, by: no }))];
   }
 }
 
-/** Stretches that are read at once, at most. */
+/** The maximum number of stretches in one read. */
 const WIDEST = 256;
 
-/** How many stretches to read next of which the last `wanted` rows are wanted, after so many stretches that held `found`. */
+/** How many stretches to read next, if `wanted` rows are wanted and `stretches` stretches held `found` rows. */
 export function nextWidth(wanted: number, found: number, stretches: number, width: number): number {
   if (stretches === 0) return 1;
   const likely = found === 0 ? 0 : Math.ceil(((wanted - found) * stretches) / found);
@@ -121,14 +124,17 @@ export function lineageAt(storage: Storage, at: LinePosition): Promise<readonly 
   return readLineageAt(storage, at).take(NOW);
 }
 
-/** A segment, and the seq behind which its rows are asked for. */
+/** A segment, and the seq after which its rows are read. */
 export interface Stretch {
   readonly segment: Segment;
   readonly after: number;
 }
 
-/** What lies behind a point: a number is a seq of the session's own, behind all that it inherits; an id may be of any message. */
-export function stretchesBehind(
+/**
+ * What comes after a position. A number is a seq of the session's own log, which comes after all that it inherits; an
+ * id may be that of any message.
+ */
+export function stretchesAfter(
   lineage: readonly Segment[],
   session: string,
   after: number | string,
@@ -145,7 +151,7 @@ export function stretchesBehind(
   });
 }
 
-/** Whether an event of a session's own log lies on the line that leads to this point of it. */
+/** Whether an event of a session's own log is on the line that leads to this position. */
 export async function lineTo(
   storage: Storage,
   at: LinePosition,
@@ -159,7 +165,10 @@ export function isHidden({ hides }: Segment, { agent, run }: { agent: string; ru
   return hides.some((clear) => clear.agent === agent && (clear.run === null || clear.run === run));
 }
 
-/** The branch a change of the row belongs to: the session's own while the row is on its line, else the line it was left on. */
+/**
+ * The branch that a change of the row belongs to: the session's current branch if the row is on its line, otherwise the
+ * row's own branch.
+ */
 export async function lineOf(
   storage: Storage,
   session: { readonly id: string; readonly no: number; readonly branch: number },

@@ -1,11 +1,11 @@
-// Names of sessions and heads as people and programs pass them on: `session`, `session@head`, `holdfast:store#session@head`.
+// Names of sessions and heads for people and programs: `session`, `session@head`, `holdfast:store#session@head`.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Locator } from "../contracts/locators.ts";
 import { checkFields, checkId, checkPlain, invalid } from "./check.ts";
 
 export const SCHEME = "holdfast:";
 const HEAD = /^hd-[0-9a-f]{64}$/;
-/** Fewer digits name too much to be meant. What tables show ends with an ellipsis. */
+/** Fewer digits would match too many heads. Tables print the beginning with an ellipsis. */
 const BEGINNING = /^hd-[0-9a-f]{4,64}$/;
 export const AT_HEAD = /@(hd-[0-9a-f]{4,64})…?$/;
 
@@ -23,7 +23,7 @@ function checkBeginning(value: unknown, what: string): string {
   throw invalid(what, "a head's id: hd- and 64 hex digits, or the first four or more of them", value);
 }
 
-/** Its head may be no more than the beginning of an id. */
+/** The head of the result may be only the beginning of an id. */
 function parseLocator(at: unknown, what = "locator"): Locator {
   if (typeof at !== "string") return checkLocator(at, what);
   if (!at.startsWith(SCHEME)) return splitHead(at, what, (session) => session);
@@ -57,7 +57,7 @@ function decoded(text: string, what: string): string {
   }
 }
 
-/** The text form: short when it names no store and can be read back as it is. */
+/** The text form. It is the short one if the locator names no store and the short form can be parsed. */
 export function formatLocator({ store, session, head }: Locator): string {
   const at = head === undefined ? "" : `@${head}`;
   const short = store === undefined && !session.startsWith(SCHEME) && (head !== undefined || !AT_HEAD.test(session));
@@ -66,9 +66,8 @@ export function formatLocator({ store, session, head }: Locator): string {
 }
 
 /**
- * A name that new sessions and aliases may not have: it is a locator, or looks like a mistyped one. With a digit too
- * few or a capital letter it would silently create a session where the caller named a head. Existing sessions keep such
- * names.
+ * A name that new sessions and aliases may not have: it is a locator, or looks like a mistyped one. Otherwise a head
+ * with a missing digit or a capital letter would silently create a session. Existing sessions keep such names.
  */
 export function isReserved(name: string): boolean {
   return /@hd-|^holdfast:/i.test(name);
@@ -76,20 +75,20 @@ export function isReserved(name: string): boolean {
 
 export function reservedName(name: string, what: "session" | "alias"): HoldfastError {
   const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
-  return new HoldfastError("InvalidId", `no ${what} can be called ${shown}, which reads like the locator of one`, {
+  return new HoldfastError("InvalidId", `a ${what} cannot be named ${shown}, which looks like a locator`, {
     details: { what, id: name },
     hint:
-      "For a head write SESSION@HEAD, with hd- and 4 to 64 hex digits in small letters; for a session its id alone. New ids " +
-      'hold no "@hd-" and do not begin with "holdfast:".',
+      "For a head write SESSION@HEAD, with hd- and 4 to 64 hex digits in lower case; for a session only its id. New ids " +
+      'must not contain "@hd-" or begin with "holdfast:".',
   });
 }
 
-/** A locator of another store is refused: its ids mean something else here. */
+/** Refuses a locator of another store, whose ids are of no use in this one. */
 export function checkStore(at: unknown, info: { readonly url: string; readonly storeId: string }): Locator {
   const locator = parseLocator(at);
   const { store } = locator;
   if (store === undefined || store === "" || store === info.url || store === info.storeId) return locator;
-  throw new HoldfastError("InvalidArgument", `the locator is of another store: ${JSON.stringify(store)}`, {
+  throw new HoldfastError("InvalidArgument", `the locator names another store: ${JSON.stringify(store)}`, {
     details: { store, here: info.url },
     hint: "Open that store, or leave the store out of the locator.",
   });

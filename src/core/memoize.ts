@@ -1,4 +1,5 @@
-// Values that are made when they are first asked for, and once. What a module makes while it is loaded delays every program.
+// Values that are computed once, at their first use. What a module computes while it is loaded delays the start of
+// every program.
 
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;

@@ -2,7 +2,7 @@
 // mirrored entry in its `timestamp`. Rows have the time of their commit, and keep the order.
 import type { Message } from "../contracts/messages.ts";
 
-/** Other programs may use the same field for something else: only a plausible time of that message counts as one. */
+/** Other programs may use the same field for something else, so only a plausible time is accepted. */
 const EARLIEST_MS = 946_684_800_000;
 const CLOCKS_APART_MS = 24 * 3_600_000;
 

@@ -1,6 +1,7 @@
-// A directory that is opened once and used by what was opened: whatever its path leads to by then, names are looked up in this
-// directory. On Linux names go through the descriptor (/proc/self/fd/N), as openat does. Elsewhere Node has no such calls:
-// there the path is checked before and after every use, which finds an exchange and cannot rule out one in between.
+// A directory that is opened once and then used by its descriptor: names are looked up in this directory, even if its
+// path leads elsewhere by then. On Linux the lookup goes through /proc/self/fd/N, as openat does. Node has no such
+// calls on other systems. There the path is checked before and after every use, which detects most exchanges but cannot
+// rule out a short one in between.
 import { type BigIntStats, constants } from "node:fs";
 import {
   type FileHandle,
@@ -20,18 +21,18 @@ import * as path from "node:path";
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_DIRECTORY = 0, O_NOFOLLOW = 0 } = constants;
 
-/** For a directory that we read ourselves. */
+/** The mode of directories that only Holdfast reads. */
 const DIRECTORY_MODE = 0o700;
-/** Of directories that are there only while files are moved. */
+/** The prefix of directories that exist only while files are moved. */
 export const TEMPORARY_PREFIX = ".holdfast-restore-";
 const COPY_BYTES = 1024 * 1024;
 
-/** What a path led to is not there any more, or is another one. */
+/** The directory that a path led to is missing or was replaced. */
 export class ExchangedDirectory extends Error {
   override readonly name = "ExchangedDirectory";
 }
 
-/** Which file or directory it is, by whatever name. */
+/** Identifies a file or directory, independent of its name. */
 export interface FileIdentity {
   readonly dev: bigint;
   readonly ino: bigint;
@@ -45,7 +46,7 @@ export function isSameFile(one: FileIdentity, other: FileIdentity): boolean {
 const HAS_DESCRIPTOR_PATHS = process.platform === "linux";
 
 export class OpenDirectory {
-  /** For messages; on systems without descriptor paths also what is used. */
+  /** The path for messages. On systems without descriptor paths it is also the path that is used. */
   readonly path: string;
   readonly identity: FileIdentity;
   readonly #handle: FileHandle | null;
@@ -56,7 +57,7 @@ export class OpenDirectory {
     this.#handle = handle;
   }
 
-  /** Links on the way to it, and itself, are followed: the caller named it. */
+  /** Follows links in the path, because the caller chose the path. */
   static async open(directory: string, byDescriptor = HAS_DESCRIPTOR_PATHS): Promise<OpenDirectory> {
     const resolved = await realpath(directory);
     return OpenDirectory.#of(resolved, resolved, byDescriptor);
@@ -69,7 +70,7 @@ export class OpenDirectory {
     try {
       const identity = await handle.stat({ bigint: true });
       const found = await stat(descriptorPath(handle, "."), { bigint: true }).catch(() => null);
-      // Without /proc there are no such paths.
+      // Without /proc there are no descriptor paths.
       if (found === null || !isSameFile(found, identity)) {
         await handle.close();
         return await OpenDirectory.#of(at, shown, false);
@@ -81,13 +82,13 @@ export class OpenDirectory {
     }
   }
 
-  /** A directory in it; a link is refused (ENOTDIR or ELOOP). */
+  /** Opens a directory in this one; a link is refused (ENOTDIR or ELOOP). */
   openChild(name: string): Promise<OpenDirectory> {
     const shown = path.join(this.path, checkName(name));
     return this.use(name, (at) => OpenDirectory.#of(at, shown, this.#handle !== null));
   }
 
-  /** Runs it with a path that leads to this name in this directory; `work` must not follow what it finds there. */
+  /** Runs `work` with a path to this name in this directory. `work` must not follow a link. */
   async use<T>(name: string, work: (at: string) => Promise<T>): Promise<T> {
     if (this.#handle !== null) return work(descriptorPath(this.#handle, checkName(name)));
     await this.#requireSame();
@@ -96,7 +97,7 @@ export class OpenDirectory {
     return result;
   }
 
-  /** A path to the name that works as long as this directory is open, for reads only. */
+  /** A path to the name, for reads only. It works as long as this directory is open. */
   pathOf(name: string): string {
     return this.#handle === null
       ? path.join(this.path, checkName(name))
@@ -125,11 +126,11 @@ export class OpenDirectory {
     throw new ExchangedDirectory(`${directory.path} is not the directory that was made`);
   }
 
-  /** A file that was not there before, with exactly these rights; a link of that name is refused (EEXIST). */
+  /** Creates a file with exactly these permissions. EEXIST if the name is taken, also by a link. */
   async create(name: string, mode: number): Promise<FileHandle> {
     const handle = await this.use(name, (at) => open(at, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
     try {
-      // The umask takes rights away. A file system without rights refuses to change them.
+      // The umask removes permissions. A file system without permissions refuses to change them.
       if (Number((await handle.stat()).mode & 0o777) !== mode) await handle.chmod(mode).catch(ifWithoutModes);
       return handle;
     } catch (error) {
@@ -138,7 +139,7 @@ export class OpenDirectory {
     }
   }
 
-  /** What has the name, not what a link leads to; null when nothing has. */
+  /** The stat of the name, of a link itself; null if nothing has the name. */
   async look(name: string): Promise<BigIntStats | null> {
     return this.use(name, (at) => lstat(at, { bigint: true })).catch(ifAbsent);
   }
@@ -147,7 +148,7 @@ export class OpenDirectory {
     return this.use(".", (at) => readdir(at));
   }
 
-  /** The name goes; what a link leads to stays. Nothing happens when there is none. */
+  /** Removes the name, of a link only the link. Does nothing if there is no such name. */
   async remove(name: string): Promise<void> {
     await this.use(name, (at) => unlink(at)).catch(ifAbsent);
   }
@@ -156,7 +157,10 @@ export class OpenDirectory {
     await this.use(name, (at) => rmdir(at));
   }
 
-  /** Replaces what has the name there; a link is replaced, never followed. Across file systems it is copied. */
+  /**
+   * Replaces what has the name in the target. A link is replaced, never followed. Between file systems the file is
+   * copied.
+   */
   async moveTo(name: string, target: OpenDirectory, as: string): Promise<void> {
     try {
       await this.use(name, (from) => target.use(as, (to) => rename(from, to)));
@@ -167,7 +171,7 @@ export class OpenDirectory {
     }
   }
 
-  /** Through a directory that no other user can write to. */
+  /** Copies into a directory that no other user can write to, and moves the copy from there. */
   async #copyAndMove(name: string, target: OpenDirectory, as: string): Promise<void> {
     const { name: made, directory } = await target.makeTemporary(TEMPORARY_PREFIX);
     try {
@@ -180,12 +184,12 @@ export class OpenDirectory {
     }
   }
 
-  /** A second name for the same file; EEXIST when it is taken. */
+  /** Makes a hard link; EEXIST if the name is taken. */
   async linkTo(name: string, target: OpenDirectory, as: string): Promise<void> {
     await this.use(name, (from) => target.use(as, (to) => link(from, to)));
   }
 
-  /** As a new file with the mode of the old one; EEXIST when the name is taken. A link is refused (ELOOP). */
+  /** Copies to a new file with the same mode; EEXIST if the name is taken. A link is refused (ELOOP). */
   async copyTo(name: string, target: OpenDirectory, as: string): Promise<void> {
     const from = await this.use(name, (at) => open(at, O_RDONLY | O_NOFOLLOW));
     try {
@@ -212,7 +216,7 @@ function descriptorPath(handle: FileHandle, name: string): string {
   return `/proc/self/fd/${handle.fd}/${name}`;
 }
 
-/** One name, of this directory: no part of it leads anywhere else. */
+/** The name must be a single name that leads to no other directory. */
 function checkName(name: string): string {
   if (name === "" || name === ".." || name.includes("/") || name.includes("\0") || name.includes(path.sep)) {
     throw new Error(`bug: ${JSON.stringify(name)} is not the name of a file`);
@@ -243,7 +247,7 @@ async function copyBytes(from: FileHandle, to: FileHandle): Promise<void> {
   }
 }
 
-/** Open at a time: a capture may have thousands, and a process has few descriptors. */
+/** The maximum of open directories: a capture may have thousands, and a process has few descriptors. */
 const MOST_OPEN = 64;
 
 export class DirectoryTree {
@@ -252,20 +256,22 @@ export class DirectoryTree {
   readonly #open = new Map<string, OpenDirectory>();
   readonly #seen = new Map<string, FileIdentity>();
 
-  /** `directory` is the path by which files below it are named: links may lead to the root. */
+  /** `directory` is the path in which the names of files are given; it may contain links to the root. */
   constructor(root: OpenDirectory, directory: string) {
     this.root = root;
     this.#path = directory;
   }
 
-  /** The parts of a path below the root; null when it is not below it. */
+  /** The parts of a path below the root; null if the path is not below the root. */
   partsOf(file: string): readonly string[] | null {
     const relative = path.relative(this.#path, file);
     const parts = relative.split(path.sep);
     return relative === "" || parts.includes("..") || path.isAbsolute(relative) ? null : parts;
   }
 
-  /** null when it is not there. A link, or anything but a directory, on the way is ENOTDIR or ELOOP. */
+  /**
+   * null if there is no such directory. A link, or anything that is not a directory, in the path is ENOTDIR or ELOOP.
+   */
   async find(parts: readonly string[]): Promise<OpenDirectory | null> {
     return this.get(parts).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return null;
@@ -273,7 +279,7 @@ export class DirectoryTree {
     });
   }
 
-  /** `make` is called for each that is not there, with the one above it and the parts of that. */
+  /** `make` is called for each missing directory, with its parent and the parent's parts. */
   async get(
     parts: readonly string[],
     make: (above: OpenDirectory, name: string, parts: readonly string[]) => Promise<void> = async () => {},
@@ -283,7 +289,7 @@ export class DirectoryTree {
     const key = parts.join("/");
     const known = this.#open.get(key);
     if (known !== undefined) {
-      // The one that was used last is closed last.
+      // The directory that was used last is closed last.
       this.#open.delete(key);
       this.#open.set(key, known);
       return known;
@@ -311,13 +317,14 @@ export class DirectoryTree {
     }
   }
 
-  /** Whether the paths that were used still lead to the directories that were used. */
+  /** Throws if a path no longer leads to the directory that was opened under it. */
   async requireSame(): Promise<void> {
     const fresh = new DirectoryTree(this.root, this.#path);
     try {
       for (const [key, identity] of this.#seen) {
         const found = await fresh.get(key.split("/"));
-        if (!isSameFile(found.identity, identity)) throw new ExchangedDirectory(`${found.path} was exchanged`);
+        if (!isSameFile(found.identity, identity))
+          throw new ExchangedDirectory(`${found.path} was replaced by another directory`);
       }
     } finally {
       await fresh.close();

@@ -1,12 +1,12 @@
-// How many rows a page of a long read has. Short rows come five hundred at a time; where they carry long contents, a page
-// has fewer, so that one statement neither holds the event loop for long nor fills the memory.
+// How many rows a page of a long read has. A page has five hundred short rows, and fewer rows with long contents, so
+// that one statement neither blocks the event loop for long nor fills the memory.
 
 const FIRST_ROWS = 250;
 const MOST_ROWS = 500;
 const LEAST_ROWS = 10;
 const PAGE_BYTES = 1024 * 1024;
 
-/** What counts of a row: the content it brings along. */
+/** A row, of which only the content counts for the size of a page. */
 interface CarryingRow {
   readonly body: Uint8Array | null;
 }
@@ -14,12 +14,12 @@ interface CarryingRow {
 export class PageSize {
   #rows = FIRST_ROWS;
 
-  /** Of the next page. */
+  /** The number of rows of the next page. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** The rows to come are taken to be like those of the last page, but at most four times as many. */
+  /** Assumes that the next rows are as long as those of the last page, but at most multiplies their number by four. */
   adjust(rows: readonly CarryingRow[]): void {
     if (rows.length === 0) return;
     let bytes = 0;

@@ -1,10 +1,10 @@
-// Clock, randomness and timers of the platform that runs this: of Node, and of every place that has its API.
+// Clock, randomness and timers of the platform: of Node, and of platforms with the same API.
 import { randomFillSync } from "node:crypto";
 import type { Environment } from "../contracts/environment.ts";
 
 const POOL_BYTES = 16_384;
 
-/** Random bytes come from a pool, because a system call per salt would be felt in every append. */
+/** Takes random bytes from a pool, because a system call per salt would slow down every append. */
 function pooledRandom(): (bytes: number) => Uint8Array {
   const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
@@ -20,7 +20,10 @@ function pooledRandom(): (bytes: number) => Uint8Array {
   };
 }
 
-/** Milliseconds on Node's monotonic clock. Not performance.now(): Node would load its module, which takes longer than all else here. */
+/**
+ * Milliseconds on Node's monotonic clock. performance.now() is not used, because loading its module takes longer than
+ * everything else here.
+ */
 export function hrtimeMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;

@@ -1,4 +1,4 @@
-// Ids of what a session's log holds: `<session>#<seq>`, unique for ever, also across forks.
+// Ids of the rows of a session's log: `<session>#<seq>`, unique for ever, also across forks.
 import { checkId, invalid } from "./check.ts";
 
 export function rowId(session: string, seq: number): string {

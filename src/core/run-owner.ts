@@ -17,8 +17,8 @@ export function describeOwner(owner: string): NonNullable<RunWait["owner"]> {
   return { worker, host: known?.host ?? null, pid: known?.pid ?? null };
 }
 
-/** "worker_7 (process 812 on host a)". */
-export function ownerWords(owner: string): string {
+/** For messages: "worker_7 (process 812 on host a)". */
+export function formatOwner(owner: string): string {
   const { worker, host, pid } = describeOwner(owner);
   return pid === null ? worker : `${worker} (process ${pid} on ${host})`;
 }
@@ -28,7 +28,7 @@ export function ownerLiveness({ processes }: Environment, owner: string): Return
   return process === null || processes === undefined ? "unknown" : processes.liveness(process);
 }
 
-/** Its process has ended, as far as the platform tells. */
+/** Whether the owner's process has ended, as far as the platform reports it. */
 export function isOwnerGone(environment: Environment, { owner }: Pick<RunRow, "owner">): boolean {
   return owner !== null && ownerLiveness(environment, owner) === "gone";
 }
@@ -39,26 +39,26 @@ function split(owner: string): readonly [worker: string, process: string | null]
 }
 
 /**
- * A run that came with an archive is held: it may still be running where it came from, so no worker claims it here until resume()
- * or unpause(). The log is the same in both stores; the mark is a heartbeat count below 0, which no event contains.
+ * The mark of a held run is a heartbeat count below 0. No event contains it, because the log must stay the same in both
+ * stores.
  */
 export function isHeldRun({ beat }: { readonly beat: number }): boolean {
   return beat < 0;
 }
 
-/** The count with the mark and without it, each made from the other. */
+/** Adds the mark to a heartbeat count, or removes it. */
 export function toggleHold(beat: number): number {
   return -1 - beat;
 }
 
-/** Everything that must be equal before two processes may judge each other. */
+/** What must be equal before one process can tell whether the other is alive. */
 export interface Machine {
   readonly host: string;
-  /** A new one with every boot. */
+  /** The id of the boot: every boot has a new one. */
   readonly boot: string;
   /** Pids have a meaning only within their namespace. */
   readonly pidNamespace: string;
-  /** Start times are in the clock of the reader's own time namespace. */
+  /** Start times depend on the clock of the reader's time namespace. */
   readonly timeNamespace: string;
 }
 
@@ -76,7 +76,7 @@ export function formatProcessName({ machine, pid, startTime }: ProcessName): str
   return [host, pid, startTime, pidNamespace, timeNamespace, boot].join(NAME_SEPARATOR);
 }
 
-/** null: it is no such name. */
+/** null if the text is no process name. */
 export function parseProcessName(text: string): ProcessName | null {
   const parts = text.split(NAME_SEPARATOR);
   if (parts.length <= FIELDS) return null;
@@ -86,7 +86,7 @@ export function parseProcessName(text: string): ProcessName | null {
   return { machine: { host, boot, pidNamespace, timeNamespace }, pid: Number(pid), startTime };
 }
 
-/** What people want to know of a process that self() named. */
+/** The host and the pid of a process that self() named, for messages. */
 export function describeProcess(process: string): { readonly host: string; readonly pid: number } | null {
   const named = parseProcessName(process);
   return named === null ? null : { host: named.machine.host, pid: named.pid };

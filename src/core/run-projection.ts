@@ -7,7 +7,7 @@ import { toHex } from "./bytes.ts";
 import { jsonObject } from "./decode.ts";
 import { canonicalJson } from "./hashing.ts";
 
-/** Columns that change while it lives. */
+/** The columns that change while a run lives. */
 export const MUTABLE_COLUMNS = [
   "status",
   "epoch",
@@ -38,9 +38,9 @@ export type RunColumns = Readonly<Record<string, Json>>;
 const TERMINAL: ReadonlySet<string> = new Set(["run/completed", "run/failed", "run/cancelled"]);
 
 export class RunProjection {
-  /** By their ids. */
+  /** Runs by their ids. */
   readonly runs = new Map<string, RunColumns>();
-  /** By their seqs. */
+  /** Rows by their seqs. */
   readonly signals = new Map<number, RunColumns>();
   readonly decisions = new Map<number, RunColumns>();
   readonly checkpoints = new Map<number, RunColumns>();
@@ -63,7 +63,7 @@ export class RunProjection {
       this.signals.set(seq, { branch, run, name: data.name ?? null, taken_seq: null });
     }
     if (typeof data.signal === "number") this.#setColumn(this.signals, data.signal, "taken_seq", seq);
-    // An intent that asks for approval is its own question.
+    // If an intent asks for approval, the same event is the question.
     const isApproval = type === "step/started" && data.approval === true;
     if (type === "step/asked" || isApproval) {
       const step = isApproval ? seq : (data.step ?? null);
@@ -162,7 +162,7 @@ function columnsOfNewRun({ seq, branch, at, agent, data }: RunEvent): RunColumns
 export interface RunDifference {
   readonly kind: "row-without-event" | "row-mismatch" | "event-without-row";
   readonly table: keyof RunRows;
-  /** The id of a run, the seq of a signal, a question or a checkpoint. */
+  /** The id of a run, or the seq of a signal, a question or a checkpoint. */
   readonly key: string | number;
   /** The column that differs from the projection. */
   readonly column?: string;
@@ -170,7 +170,7 @@ export interface RunDifference {
 
 export const PART_TABLES = ["signals", "decisions", "checkpoints"] as const;
 
-/** In all four tables; `rows` are all stored rows of the runs in the projection. */
+/** Compares all four tables. `rows` are all stored rows of the runs in the projection. */
 export function diffRuns(expected: RunProjection, rows: RunRows): readonly RunDifference[] {
   const ofParts = PART_TABLES.flatMap((table) => [
     ...diffPartRows(table, expected[table], rows[table]),
@@ -184,7 +184,7 @@ export function diffRunRows({ runs }: RunProjection, rows: RunRows["runs"]): rea
   return [...found, ...missingRows("runs", runs, new Set(rows.map(({ id }) => id)))];
 }
 
-/** Of the rows that are there. */
+/** Compares the stored rows. */
 export function diffPartRows<T extends (typeof PART_TABLES)[number]>(
   table: T,
   expected: ReadonlyMap<number, RunColumns>,
@@ -225,7 +225,7 @@ function isSame(found: unknown, expected: unknown): boolean {
   );
 }
 
-/** As the log would say it. */
+/** The stored row in the form of the projection. */
 function runColumns(row: {
   readonly toolset: Uint8Array;
   readonly limits: Uint8Array;

@@ -1,5 +1,5 @@
-// Why no worker works on a run, and why a call that executes it has to wait: what the run waits for, as its row keeps it and as a
-// sentence.
+// Why no worker works on a run, and why a call that executes it has to wait: what the run waits for, as its row stores
+// it and as a sentence.
 
 import type { Decision } from "../contracts/decisions.ts";
 import type { Environment } from "../contracts/environment.ts";
@@ -10,12 +10,12 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { encodeText } from "./bytes.ts";
 import { decodeRow, json } from "./decode.ts";
 import { printInstant } from "./instant.ts";
-import { describeOwner, isHeldRun, isOwnerGone, ownerWords } from "./run-owner.ts";
+import { describeOwner, formatOwner, isHeldRun, isOwnerGone } from "./run-owner.ts";
 import { quoteArgument } from "./shell.ts";
 
 const SECOND = 1000;
 
-/** Without an environment, an owner counts as alive. `questions` says what a person is asked. */
+/** Without an environment, an owner counts as alive. `questions` has the open questions to people. */
 export function idleReason(
   row: RunRow,
   error: RunError | null,
@@ -27,14 +27,14 @@ export function idleReason(
   if (isHeldRun(row)) {
     return {
       reason: "held",
-      message: `Run ${id} came with an archive, and may still run where it came from.`,
-      hint: `If it does not, continue it here with runs.resume(agent, ${id}), or end it with runs.cancel(${id}).`,
+      message: `Run ${id} came with an archive, and may still be running in the store that it was exported from.`,
+      hint: `If it is not, continue it here with runs.resume(agent, ${id}), or end it with runs.cancel(${id}).`,
     };
   }
   if (row.owner !== null) return environment === undefined ? null : goneReason(row, row.owner, environment);
   if (row.status === "waiting") {
     const waits = waitsOf(row);
-    const message = `Run ${id} waits for ${waits.map((wait) => waitWords(wait, questions)).join(", ")}.`;
+    const message = `Run ${id} waits for ${waits.map((wait) => formatWait(wait, questions)).join(", ")}.`;
     return { reason: "waiting", message, hint: waitHint(row.id, waits[0]) };
   }
   if (row.status === "paused") {
@@ -58,7 +58,7 @@ export function idleReason(
 function goneReason(row: RunRow, owner: string, environment: Environment): NonNullable<Run["idle"]> | null {
   if (!isOwnerGone(environment, row)) return null;
   const id = JSON.stringify(row.id);
-  const message = `Run ${id} is unfinished: the process of its worker ${ownerWords(owner)} has ended.`;
+  const message = `Run ${id} is unfinished: the process of its worker ${formatOwner(owner)} has ended.`;
   return { reason: "owner-gone", message, hint: continueHint(id) };
 }
 
@@ -66,14 +66,14 @@ function continueHint(id: string): string {
   return `Execute it again, start a worker, or call runs.resume(agent, ${id}).`;
 }
 
-function waitWords(wait: Waits, questions: OpenQuestions | undefined): string {
+function formatWait(wait: Waits, questions: OpenQuestions | undefined): string {
   if (wait.kind === "signal") return `the signal ${JSON.stringify(wait.name)}`;
   if (wait.kind === "run") return `the run ${JSON.stringify(wait.run)}`;
   const question = questions?.get(wait.decision);
-  return `a person's decision on ${wait.decision}${question === undefined ? "" : ` (${questionWords(question)})`}`;
+  return `a person's decision on ${wait.decision}${question === undefined ? "" : ` (${formatQuestion(question)})`}`;
 }
 
-function questionWords({ reason, tool }: OpenQuestion): string {
+function formatQuestion({ reason, tool }: OpenQuestion): string {
   const name = `the tool ${JSON.stringify(tool)}`;
   return reason === "approval" ? `approval: may ${name} be done?` : `in doubt: did ${name} happen?`;
 }
@@ -82,9 +82,9 @@ function clock(at: number | null, word: "until" | "at"): string {
   return at === null ? "" : ` ${word} ${printInstant(at)}`;
 }
 
-/** For a run that a living worker may have. */
+/** The wait for a run whose worker may be alive. */
 export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): RunWait {
-  const who = owner === null ? "another worker" : ownerWords(owner);
+  const who = owner === null ? "another worker" : formatOwner(owner);
   const seconds = Math.max(1, Math.ceil(atMostMs / SECOND));
   return {
     run: id,
@@ -99,7 +99,7 @@ export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): Run
   };
 }
 
-/** For a run that waits or is paused. */
+/** The wait for a run that waits or is paused. */
 export function sleepWait(row: RunRow, now: number, questions: OpenQuestions): RunWait {
   const { id, session, status, wake_at } = row;
   const waitsFor = status === "waiting" ? waitsOf(row) : [];
@@ -125,10 +125,13 @@ function waitHint(run: string, wait: Waits | undefined): string {
     const call = `runs.answer(${JSON.stringify(wait.decision)}, …)`;
     return `${command} shows the question and the commands that answer it; a program calls ${call}.`;
   }
-  return "It goes on when that run has ended.";
+  return "It continues when that run has ended.";
 }
 
-/** In the row: a list of pairs, the kind and what of that kind. `wake_at` says when the wait ends by itself. */
+/**
+ * The row stores a list of pairs: the kind, and the name of what the run waits for. `wake_at` is the time at which the
+ * wait ends by itself.
+ */
 export function encodeWaits(waits: readonly Waits[]): string | null {
   return waits.length === 0 ? null : JSON.stringify(waits.map((one) => [one.kind, whatOf(one)]));
 }
@@ -138,7 +141,7 @@ function whatOf(wait: Waits): string {
   return wait.kind === "decision" ? wait.decision : wait.run;
 }
 
-/** Whether the run waits for this, among others. */
+/** Whether this is one of the things that the run waits for. */
 export function waitsFor(row: RunRow, wait: Waits): boolean {
   if (row.status !== "waiting") return false;
   return waitsOf(row).some((one) => one.kind === wait.kind && whatOf(one) === whatOf(wait));
@@ -165,5 +168,5 @@ export interface OpenQuestion {
   readonly tool: string;
 }
 
-/** By the id of the decision. */
+/** Open questions by the id of the decision. */
 export type OpenQuestions = ReadonlyMap<string, OpenQuestion>;

@@ -1,5 +1,5 @@
-// Runs work that shares a key, such as a session's id, one after the other in the order of the calls. Work with different keys runs
-// side by side.
+// Runs pieces of work with the same key, such as a session's id, one after the other in the order of the calls. Work
+// with different keys runs concurrently.
 
 export class SerialQueue {
   readonly #last = new Map<string, Promise<void>>();
@@ -26,8 +26,9 @@ export class SerialQueue {
   }
 
   /**
-   * The same for work that takes time to prepare: preparation runs beside earlier entries. The next entry starts when `write`
-   * calls `release` (its commit is in the commit queue and keeps its position there), or when `write` ends.
+   * The same for work that takes time to prepare: preparation runs while earlier entries run. The next entry starts
+   * when `write` calls `release` (its commit is in the commit queue and keeps its position there), or when `write`
+   * ends.
    */
   async prepareAndRun<P, T>(
     key: string,

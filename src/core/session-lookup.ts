@@ -9,23 +9,26 @@ import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { AT_HEAD, checkStore, formatLocator, isHeadId, SCHEME } from "./locator.ts";
 
-/** How the verbs of one store find the session that a caller names. */
+/** The lookups of one store. */
 export interface SessionLookup {
   readonly locate: Locate;
   readonly requireCurrent: RequireCurrent;
   readonly resolveSessionId: ResolveSessionId;
 }
 
-/** The store is checked and the head's id is whole. Whether there is such a session or head is for the verb to say. */
+/** Checks the store and completes the head's id. The verb checks whether the session and the head exist. */
 export type Locate = (at: unknown) => Locator | Promise<Locator>;
 
-/** The id of a session whose current state a verb works on. `action` says what is not done at a head, `hint` what to do instead. */
+/**
+ * The id of a session for a verb that works on its current state. If the caller names a head, the error says with
+ * `action` what is not possible, and with `hint` what to do instead.
+ */
 type RequireCurrent = (at: unknown, action: string, hint?: string) => string | Promise<string>;
 
-/** The same for verbs that may create the session that an id names, and that change a session in the order of the calls. */
+/** The same for verbs that may create the session, and that change a session in the order of the calls. */
 type ResolveSessionId = (session: unknown, action: string, hint?: string) => string | Promise<string>;
 
-/** What a locator may name the store by. */
+/** The names by which a locator may name the store. */
 interface StoreNames {
   readonly url: string;
   readonly storeId: string;
@@ -33,24 +36,25 @@ interface StoreNames {
 
 export function createSessionLookup(storage: Storage, info: StoreNames): SessionLookup {
   const locateText = async (at: string): Promise<Locator> => {
-    // A session whose id reads like a locator is found first: only its id can name it.
+    // A session whose id looks like a locator has priority: no other name can reach it.
     const [session] = Buffer.byteLength(at) > LIMITS.idBytes ? [] : await storage.query("session.get", { id: at });
     return session === undefined ? completeHead(storage, checkStore(at, info)) : { session: at };
   };
-  // An id goes to the verb at once, so that verbs begin in the order of their calls.
+  // A plain id is passed to the verb without waiting, so that verbs begin in the order of their calls.
   const locate: Locate = (at) =>
     typeof at === "string" && isLocatorText(at) ? locateText(at) : completeHead(storage, checkStore(at, info));
   const requireCurrent: RequireCurrent = (at, action, hint) => {
-    const requireNone = (found: Locator) => requireNoHead(found, `${action} where a session stands`, hint);
+    const requireNone = (found: Locator) =>
+      requireNoHead(found, `${action} at the current position of a session`, hint);
     if (typeof at !== "string") return requireNone(checkStore(at, info));
     return isLocatorText(at) ? locateText(at).then(requireNone) : at;
   };
   return { locate, requireCurrent, resolveSessionId: createResolver(storage, info, requireCurrent) };
 }
 
-/** A text that says more than an id does. A session may still be called so: ids are plain data. */
+/** Whether a text has the form of a locator. An old session may still have such a text as its id. */
 function isLocatorText(text: string): boolean {
-  // Looked at for every message that is added: most ids have no such part.
+  // A fast check, because every append runs it and most ids have no such part.
   return text.startsWith(SCHEME) || (text.includes("@hd-") && AT_HEAD.test(text));
 }
 
@@ -60,13 +64,13 @@ function completeHead(storage: Storage, locator: Locator): Locator | Promise<Loc
   return findHeadId(storage, session, head).then((id) => ({ ...locator, head: id }));
 }
 
-/** Heads that an error names. */
+/** How many heads an error names. */
 const MOST_NAMED_HEADS = 10;
 
-/** The id of the only head of the session that begins so. */
+/** The id of the only head of the session with this beginning. */
 async function findHeadId(storage: Storage, name: string, beginning: string): Promise<string> {
   const { no, id } = await findSession(storage, name);
-  // Behind every hex digit.
+  // Sorts after every hex digit.
   const rows = await storage.query("heads.beginning", {
     session: no,
     from: beginning,
@@ -87,7 +91,9 @@ async function findHeadId(storage: Storage, name: string, beginning: string): Pr
   });
 }
 
-/** An id that comes after a locator whose lookup is not done waits for that lookup; otherwise it goes to the verb at once. */
+/**
+ * If the lookup of an earlier locator is still running, an id waits for it; otherwise it is passed to the verb at once.
+ */
 function createResolver(storage: Storage, info: StoreNames, requireCurrent: RequireCurrent): ResolveSessionId {
   let last: Promise<string> | null = null;
   /** A plain id may be new; a locator names a session that exists. */
@@ -95,12 +101,12 @@ function createResolver(storage: Storage, info: StoreNames, requireCurrent: Requ
     const id = await requireCurrent(session, action, hint);
     if (isPlainId(session)) return id;
     const [row] = await storage.query("session.get", { id });
-    // Each verb has an error of its own for a session that was deleted.
+    // Each verb has its own error for a deleted session.
     return row?.id ?? (await existingSession(storage, id)).id;
   };
   return (name, action, hint) => {
     if (last === null && isPlainId(name)) return name;
-    // Read at the call and once: the caller may change its object while earlier lookups are under way.
+    // Read once, at the time of the call: the caller may change its object while earlier lookups are running.
     const session = typeof name === "string" ? name : checkStore(name, info);
     const before: Promise<unknown> = last ?? Promise.resolve();
     const found = before.then(
@@ -121,7 +127,7 @@ function isPlainId(session: unknown): session is string {
 }
 
 const CONTINUE_HINT =
-  "Go on from that head first, with sessions.fork() in a session of its own or with sessions.resume() in this one.";
+  "Continue from that head first: with sessions.fork() in a new session, or with sessions.resume() in this one.";
 
 export function requireNoHead({ session, head }: Locator, action: string, hint = CONTINUE_HINT): string {
   if (head === undefined) return session;
@@ -133,8 +139,8 @@ export function requireNoHead({ session, head }: Locator, action: string, hint =
 }
 
 /**
- * The version of a session of which only a part came, with a fork, or nothing but the name, with one that invoked it. It has
- * a tombstone's row, and was never deleted here: one that was deleted has a higher version.
+ * The version of a session of which the store has only a part, imported with a fork, or only the name, imported with
+ * its caller. Its row is a tombstone, although it was never deleted here: a deleted session has a higher version.
  */
 export const IN_PART = 1;
 
@@ -147,11 +153,11 @@ export async function existingSession(storage: Storage, id: string): Promise<Ses
   refuseHead(id);
   throw new HoldfastError("NotFound", `there is no session ${JSON.stringify(id)}`, {
     details: { kind: "session", id },
-    hint: "List what there is with sessions.list().",
+    hint: "List the sessions with sessions.list().",
   });
 }
 
-/** What looks like a session at a head, and is none because a head's id begins otherwise, or with more. */
+/** Refuses a name that looks like SESSION@HEAD but does not contain a valid beginning of a head's id. */
 function refuseHead(name: string): void {
   const [, session, head] = /^(.+)@(hd-.*|[0-9a-f]{4,64})$/s.exec(name) ?? [];
   if (session === undefined) return;
@@ -161,22 +167,22 @@ function refuseHead(name: string): void {
   });
 }
 
-/** Heirs that an error names. */
+/** How many inheriting sessions an error names. */
 const NAMED = 10;
 
-/** What is left of a session may be what others inherit: of one that was deleted, or that never came as a whole. */
+/** The error for a deleted session or one that is here in part. It names the sessions that still inherit from it. */
 export async function deletedSession(storage: Storage, { no, id, version }: SessionRow): Promise<HoldfastError> {
   const heirs = (await storage.query("session.heirs", { session: no, limit: NAMED })).map((heir) => heir.id);
   if (heirs.length === 0 && version === IN_PART) {
-    return new HoldfastError("SessionDeleted", `of the session ${JSON.stringify(id)} only the name is here`, {
+    return new HoldfastError("SessionDeleted", `only the name of the session ${JSON.stringify(id)} is in this store`, {
       details: { kind: "session", id, deleted: false },
-      hint: "Others that were imported name it; importing its own archive brings it.",
+      hint: "Imported sessions name it. Import its own archive to get it.",
     });
   }
   if (heirs.length === 0) {
-    return new HoldfastError("SessionDeleted", `there is no longer a session ${JSON.stringify(id)}`, {
+    return new HoldfastError("SessionDeleted", `the session ${JSON.stringify(id)} was deleted`, {
       details: { kind: "session", id },
-      hint: "List what there is with sessions.list().",
+      hint: "List the sessions with sessions.list().",
     });
   }
   const names = heirs.map((heir) => JSON.stringify(heir)).join(", ");
@@ -184,8 +190,11 @@ export async function deletedSession(storage: Storage, { no, id, version }: Sess
   if (version === IN_PART) {
     return new HoldfastError(
       "SessionDeleted",
-      `the session ${JSON.stringify(id)} is here only in part, inherited by ${names}`,
-      { details, hint: "Read what there is of it through them; importing its own archive completes it." },
+      `the session ${JSON.stringify(id)} is in this store only in part, inherited by ${names}`,
+      {
+        details,
+        hint: "Read that part through the sessions that inherit it, or import its own archive to complete it.",
+      },
     );
   }
   const [kept] = await storage.query("remains.messages", { session: no });
@@ -193,14 +202,14 @@ export async function deletedSession(storage: Storage, { no, id, version }: Sess
   const what = messages === 0 ? "something" : messages === 1 ? "1 message" : `${messages} messages`;
   return new HoldfastError(
     "SessionDeleted",
-    `the session ${JSON.stringify(id)} was deleted, and ${what} of it kept for ${names}, made from it`,
-    { details: { ...details, messages }, hint: "Read what is kept of it through them." },
+    `the session ${JSON.stringify(id)} was deleted, except ${what} of it that ${names} inherit`,
+    { details: { ...details, messages }, hint: "Read what was kept through the sessions that inherit it." },
   );
 }
 
 /**
- * For reads that found nothing: what looks empty may have been asked for by an alias, which only sessions.get takes. An
- * alias is never a session's id, so nothing that is there is refused.
+ * For reads that found nothing: the caller may have passed an alias, which only sessions.get() accepts. An alias is
+ * never a session's id, so no existing session is refused.
  */
 export async function refuseAlias(storage: Storage, name: string): Promise<void> {
   const [row] = await storage.query("session.byAlias", { name });
@@ -208,7 +217,7 @@ export async function refuseAlias(storage: Storage, name: string): Promise<void>
   const [alias, id] = [JSON.stringify(name), JSON.stringify(row.id)];
   throw new HoldfastError("NotFound", `${alias} is an alias of the session ${id}, not a session's id`, {
     details: { kind: "alias", id: name, session: row.id },
-    hint: "Use the id: sessions.get() tells it for the alias.",
+    hint: "Use the id: sessions.get() returns it for the alias.",
   });
 }
 
@@ -233,7 +242,7 @@ export async function findHead(storage: Storage, id: string): Promise<HeadRow> {
 
 export interface LocatedSession {
   readonly session: SessionRow;
-  /** The head the locator names; null when it names none. */
+  /** The head that the locator names; null if it names none. */
   readonly head: HeadRow | null;
 }
 
@@ -244,7 +253,10 @@ export async function findAt(storage: Storage, locator: Locator): Promise<Locate
   if (head.session_no === session.no) return { session, head };
   throw new HoldfastError(
     "InvalidArgument",
-    `the head ${head.id} is of ${JSON.stringify(head.session)}, not of ${JSON.stringify(session.id)}`,
-    { details: { head: head.id, session: session.id, of: head.session }, hint: "A head belongs to one session." },
+    `the head ${head.id} belongs to the session ${JSON.stringify(head.session)}, not to ${JSON.stringify(session.id)}`,
+    {
+      details: { head: head.id, session: session.id, of: head.session },
+      hint: "Name the head with its own session, or list the heads of this one with heads.list().",
+    },
   );
 }

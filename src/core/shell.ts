@@ -1,4 +1,4 @@
-// Commands as messages print them: an argument that is not plain is quoted for the shell.
+// Commands for messages: an argument with special characters is quoted for the shell.
 
 export function quoteArgument(argument: string): string {
   return /^[\w./:=@-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;

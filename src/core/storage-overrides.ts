@@ -1,7 +1,7 @@
-// A storage of which some verbs go another way, for code that puts something between the rules and the storage.
+// A storage with some verbs replaced, for code between the rules and the storage.
 import type { Storage } from "../contracts/storage/storage.ts";
 
-/** Verb by verb: a storage is an instance of a class, whose methods a spread would leave behind. */
+/** Copies verb by verb: a storage is an instance of a class, and a spread would not copy its methods. */
 export function overrideStorage(storage: Storage, overrides: Partial<Pick<Storage, "commit" | "query">>): Storage {
   return {
     engine: storage.engine,

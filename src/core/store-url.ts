@@ -1,11 +1,11 @@
-// What open() takes: a path, ":memory:", or a PostgreSQL URL. A URL that is not well-formed may have its password anywhere,
-// so nothing of it is shown.
+// Parses what open() takes: a path, ":memory:", or a PostgreSQL URL. A malformed URL may have its password anywhere, so
+// errors show nothing of it.
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HoldfastError } from "../contracts/errors.ts";
 import { invalid } from "./check.ts";
 
-/** `shown` is what errors and info() say: never a password. */
+/** `shown` is for errors and info(); it contains no password. */
 export type StoreTarget =
   | { readonly kind: "sqlite"; readonly path: string; readonly shown: string }
   | { readonly kind: "postgres"; readonly url: string; readonly schema: string; readonly shown: string };
@@ -15,27 +15,27 @@ export function parseStoreUrl(url: unknown): StoreTarget {
   if (url === ":memory:") return { kind: "sqlite", path: url, shown: url };
   if (/^postgres(ql)?:/i.test(url)) return parsePostgres(url);
   if (/^file:\/\//i.test(url)) return sqliteTarget(fromFileUrl(url), url);
-  // As SQLite itself reads it: a path, relative to where we are.
+  // As in SQLite: a path relative to the working directory.
   if (/^file:/i.test(url)) return sqliteTarget(url.slice("file:".length), url);
-  // A single letter is a drive of Windows; more of them name a kind of store. What follows may hold a password.
+  // A single letter is a drive of Windows; more letters name a kind of store. The rest may contain a password.
   const scheme = /^[a-z][a-z0-9+.-]+:/i.exec(url.trim())?.[0];
   if (scheme !== undefined || /:\/\/|^\W*postgres\S*@/i.test(url)) {
     throw badUrl(
       `${scheme ?? "that URL"}…`,
-      "there is no store of that kind; a file with such a name needs ./ before it",
+      "there is no store of that kind; if it is a file, write ./ before its name",
     );
   }
   return sqliteTarget(url, url);
 }
 
-/** Whether a text that should be a path looks like a name and a password before a host, or like a connection string. */
+/** Whether a text given as a path looks like a user name and password before a host, or like a connection string. */
 export function mayHoldPassword(text: string): boolean {
   if (/:\/\/\S*:\S*@/.test(text)) return true;
   if (/^(\.{0,2}\/(?!\/)|[a-z]:[\\/])/i.test(text)) return false;
   return /:(?!\/\/)[^\\@]*@|password\s*=/i.test(text);
 }
 
-/** postgres://me:secret@host/db → postgres://me:***@host/db; what might be part of a password is hidden with it. */
+/** postgres://me:secret@host/db → postgres://me:***@host/db. Anything that may be part of a password is hidden too. */
 export function hidePassword(text: string): string {
   const shown = text
     .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, "$1:***@")
@@ -56,7 +56,7 @@ function fromFileUrl(url: string): string {
 function sqliteTarget(path: string, shown: string): StoreTarget {
   if (path === "" || path.includes("\0")) throw badUrl(JSON.stringify(path), "it is not a path");
   if (mayHoldPassword(path)) {
-    throw badUrl("that text", "it looks like a name and a password; a file with such a name needs ./ before it");
+    throw badUrl("that text", "it looks like a user name and a password; if it is a file, write ./ before its name");
   }
   return { kind: "sqlite", path: resolve(path), shown };
 }
@@ -65,7 +65,7 @@ function parsePostgres(text: string): StoreTarget {
   const url = parseWhole(text);
   const schema = url.searchParams.get("schema") ?? "holdfast";
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema)) {
-    throw badUrl(`?schema=${schema}`, "a schema is a name of letters, digits and _, at most 63");
+    throw badUrl(`?schema=${schema}`, "a schema name has letters, digits and _, at most 63 characters");
   }
   for (const name of url.searchParams.keys()) if (!isParameter(name)) throw unknownParameter(name);
   const attributes = url.searchParams.get("target_session_attrs");
@@ -80,18 +80,19 @@ function parsePostgres(text: string): StoreTarget {
 function parseWhole(text: string): URL {
   try {
     const url = new URL(text);
-    // The client decodes them, and fails with what it could not.
+    // The client decodes these parts, and its error would show the text that it could not decode.
     for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part);
-    // A password with / ? or # in it ends the host early: the rest of it would be parsed as something else, and shown.
+    // A password with / ? or # in it ends the host early: the rest of the password would be parsed as another part, and
+    // shown.
     const isWhole = /^postgres(ql)?:\/\/[^\\]*$/i.test(text) && !/[@#]/.test(`${url.pathname}${url.search}${url.hash}`);
     if (isWhole) return url;
   } catch {
-    // Refused below, without what the parser says.
+    // Refused below; the parser's message could show the password.
   }
   throw badUrl("postgres://…", "it cannot be parsed; a password must be percent-encoded");
 }
 
-/** The client sends what it does not know to the server, whose refusal would not say what was meant. */
+/** The known parameters. The client sends unknown ones to the server, whose error would not suggest the right name. */
 const PARAMETERS = [
   "schema",
   "sslmode",
@@ -115,14 +116,17 @@ const PARAMETERS = [
 ];
 const SESSION_ATTRIBUTES = ["read-write", "read-only", "primary", "standby", "prefer-standby"];
 
-/** With a dot it is a setting of the caller's own. */
+/** A name with a dot is a custom setting of the caller. */
 function isParameter(name: string): boolean {
   return PARAMETERS.includes(name) || /^[a-z_]\w*(\.[a-z_]\w*)+$/i.test(name);
 }
 
 function unknownParameter(name: string): HoldfastError {
   const shown = /^\w+$/.test(name) ? name : "…";
-  return badUrl(`postgres://…?${shown}=…`, `there is no parameter "${shown}"; there are ${PARAMETERS.join(", ")}`);
+  return badUrl(
+    `postgres://…?${shown}=…`,
+    `there is no parameter "${shown}"; the parameters are ${PARAMETERS.join(", ")}`,
+  );
 }
 
 function badUrl(shown: string, why: string): HoldfastError {

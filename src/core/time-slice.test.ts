@@ -1,4 +1,4 @@
-// Slices of time: which work continues when, under a clock and an event loop that the test moves by hand.
+// Time slices: which work continues when. The test advances the clock and the event loop itself.
 import { expect, test } from "vitest";
 import type { Environment } from "../contracts/environment.ts";
 import { realEnvironment } from "./environment.ts";
@@ -18,7 +18,7 @@ function handMoved() {
       now += ms;
     },
     waiting: () => deferred.length,
-    /** One pass of the event loop, and what follows from it. */
+    /** Runs one pass of the event loop, and the microtasks after it. */
     async pass() {
       for (const run of deferred.splice(0)) run();
       await new Promise((done) => setImmediate(done));
@@ -45,7 +45,7 @@ test("ST15 a slice lasts its time, and then waits for the event loop", async () 
   expect(slice.isSpent).toBe(false);
 });
 
-test("ST15 many that work at once share one slice between two passes of the event loop, and each has its turn", async () => {
+test("ST15 concurrent work shares one slice per pass of the event loop, and all of it makes progress", async () => {
   const loop = handMoved();
   const done: string[] = [];
   const slices = new Map(["a", "b", "c"].map((name) => [name, new TimeSlice(loop.environment, 10)]));
@@ -70,7 +70,7 @@ test("ST15 many that work at once share one slice between two passes of the even
   expect(done.slice(3, 6).toSorted()).toEqual(["a", "b", "c"]);
 });
 
-test("ST15 work that is interrupted gives what it gives at once, also under a clock that runs faster than it", async () => {
+test("ST15 interrupted work returns the same as uninterrupted work, also if the clock runs faster than the work", async () => {
   let now = 0;
   let passes = 0;
   const environment: Environment = {
@@ -96,7 +96,7 @@ test("ST15 work that is interrupted gives what it gives at once, also under a cl
   expect(passes).toBe(100);
 });
 
-test("ST15 quick steps look at the clock now and then, slow steps every time", () => {
+test("ST15 quick steps read the clock sometimes, slow steps every time", () => {
   const loop = handMoved();
   let looks = 0;
   const { monotonic } = loop.environment;
@@ -117,7 +117,7 @@ test("ST15 quick steps look at the clock now and then, slow steps every time", (
   };
   expect(take(1000, 0.001)).toBe(1000);
   expect(looks).toBeLessThan(200);
-  // From here on a slow step is noticed after those that were not looked at.
+  // From here on, a slow step is noticed after the steps that do not read the clock.
   take(17, 0.1);
   expect(take(1000, 1)).toBeLessThanOrEqual(10);
 });

@@ -1,10 +1,10 @@
-// Long work shares the event loop with everything else in the process. It runs in slices of a few milliseconds and lets
-// the loop run between two of them, so that timers, sockets and heartbeats are never late by more than a slice.
+// Long work shares the event loop with everything else in the process. It runs in slices of a few milliseconds, and the
+// event loop runs between them, so that timers, sockets and heartbeats are never late by more than a slice.
 import type { Environment } from "../contracts/environment.ts";
 
 const SLICE_MS = 10;
 
-/** Of the microtask queue: what is resumed has begun its work within so many. */
+/** The number of microtasks within which resumed work has begun to run. */
 const TICKS_TO_RESUME = 4;
 
 interface PausedWork {
@@ -12,10 +12,13 @@ interface PausedWork {
   readonly resume: () => void;
 }
 
-/** What all slices of an environment share: however many work at once, they hold the event loop no longer than one. */
+/**
+ * The time that all slices of an environment share: any number of them together blocks the event loop no longer than
+ * one.
+ */
 class LoopShare {
   readonly #environment: Environment;
-  /** In the order in which they were paused. */
+  /** Paused work, the earliest first. */
   readonly #paused: PausedWork[] = [];
   #startedAt: number;
   #isWaiting = false;
@@ -42,7 +45,7 @@ class LoopShare {
     this.#environment.defer(() => void this.#resume());
   }
 
-  /** The one that waited longest always continues, the others while something is left of the slice. */
+  /** The work that waited longest always continues. The others continue while time is left in the slice. */
   async #resume(): Promise<void> {
     this.#startedAt = this.#environment.monotonic();
     for (let next = this.#paused.shift(); next !== undefined; next = this.#paused.shift()) {
@@ -66,7 +69,7 @@ function shareOf(environment: Environment): LoopShare {
   return made;
 }
 
-/** By time and not by a number of rows: what a row costs differs a hundredfold. */
+/** A slice is measured in time and not in rows, because the cost of rows differs a hundredfold. */
 export class TimeSlice {
   readonly #ms: number;
   readonly #share: LoopShare;
@@ -76,7 +79,7 @@ export class TimeSlice {
     this.#share = shareOf(environment);
   }
 
-  /** Asked in loops before pause(), because waiting for a promise costs more than a look at the clock. */
+  /** Loops check this before pause(), because awaiting a promise costs more than reading the clock. */
   get isSpent(): boolean {
     return this.#share.isSpent(this.#ms);
   }
@@ -87,11 +90,11 @@ export class TimeSlice {
   }
 }
 
-/** Of steps that take less than this, only every 16th looks at the clock. */
+/** If steps take less than this, only every 16th step reads the clock. */
 const QUICK_MS = 0.01;
 const QUICK_STEPS = 16;
 
-/** A slice for steps that may cost less than a look at the clock. All that share it take steps of the same work. */
+/** A slice for steps that may cost less than reading the clock. All its users run steps of the same work. */
 export class SampledSlice {
   readonly #environment: Environment;
   readonly #slice: TimeSlice;
@@ -104,7 +107,7 @@ export class SampledSlice {
     this.#slice = new TimeSlice(environment);
   }
 
-  /** Asked before every step. */
+  /** Checked before every step. */
   get isSpent(): boolean {
     if (++this.#steps < this.#stepsToLook) return false;
     const now = this.#environment.monotonic();
@@ -120,7 +123,7 @@ export class SampledSlice {
   }
 }
 
-/** Long work that says by `yield` where it may be interrupted. */
+/** Long work that may be interrupted at every `yield`. */
 export type InterruptibleWork<T> = Generator<void, T, void>;
 
 export async function runInSlices<T>(work: InterruptibleWork<T>, slice: TimeSlice): Promise<T> {

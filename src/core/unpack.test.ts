@@ -1,9 +1,9 @@
-// What a frame claims of itself is not believed: not the window that a reader would reserve before a byte came out.
+// A frame's header is not trusted: not even the window, which a reader reserves before the first byte is decompressed.
 import { constants, createZstdCompress } from "node:zlib";
 import { expect, test } from "vitest";
 import { unpackPieces, WINDOW_LOG_MAX } from "./unpack.ts";
 
-/** As a stream, whose length is not known, so that the frame says how large its window is. */
+/** Compresses as a stream of unknown length, so that the frame states its window. */
 async function frameWithWindow(log: number): Promise<Buffer> {
   const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: log } });
   stream.write(Buffer.alloc(1000, "a"));

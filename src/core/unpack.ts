@@ -4,11 +4,14 @@ import { constants, createGunzip, createZstdDecompress } from "node:zlib";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 
-/** Level 3 needs 2^21; the rest is room for a stronger level. A frame may claim 2^27, which would be reserved unseen. */
+/**
+ * Level 3 needs 2^21, and stronger levels a little more. A frame may claim 2^27, which the decompressor would reserve
+ * at once.
+ */
 export const WINDOW_LOG_MAX = 23;
 const PIECE_BYTES = 256 * 1024;
 
-/** What so many compressed bytes may become. */
+/** How many bytes this many compressed bytes may become. */
 export function unpackedAllowance(packedBytes: number): number {
   return Math.max(LIMITS.unpackedBytes, packedBytes * LIMITS.unpackedRatio);
 }
@@ -19,13 +22,16 @@ export function tooMuchUnpacked(what: string, packedBytes: number): HoldfastErro
     details: { limit: "unpackedRatio", max: LIMITS.unpackedRatio, bytes: packedBytes, most },
     hint:
       `Nothing was written. Compressed bytes may become ${LIMITS.unpackedBytes} bytes, or ${LIMITS.unpackedRatio} for each of them. ` +
-      "Make it again with this version of Holdfast, which writes no such file.",
+      "Make the file again with this version of Holdfast, which does not write such files.",
   });
 }
 
 export type PackedFormat = "zstd" | "gzip";
 
-/** Exactly one frame of zstd, or all members of a gzip file; LimitExceeded as soon as it becomes more than it may. */
+/**
+ * Decompresses exactly one frame of zstd, or all members of a gzip file. LimitExceeded as soon as the output is larger
+ * than allowed.
+ */
 export async function* unpackPieces(bytes: Uint8Array, format: PackedFormat, what: string): AsyncGenerator<Uint8Array> {
   const most = Math.min(unpackedAllowance(bytes.byteLength), LIMITS.bundleBytes);
   const stream =
@@ -43,14 +49,17 @@ export async function* unpackPieces(bytes: Uint8Array, format: PackedFormat, wha
       if (size > most) throw tooMuchUnpacked(what, bytes.byteLength);
       yield piece;
     }
-    // A second frame would be passed over.
-    if (stream.bytesWritten !== bytes.byteLength) throw new Error("something follows its end");
+    // The decompressor would ignore a second frame.
+    if (stream.bytesWritten !== bytes.byteLength) throw new Error("there are bytes after its end");
   } finally {
     stream.destroy();
   }
 }
 
-/** Bytes by number from pieces of any size. Memory is touched as bytes arrive, whatever number is asked for. */
+/**
+ * Reads a given number of bytes from pieces of any size. It allocates memory as bytes arrive, whatever number the
+ * caller asks for.
+ */
 export class PieceReader {
   readonly #pieces: AsyncGenerator<Uint8Array>;
   #held: Uint8Array = new Uint8Array(0);
@@ -59,7 +68,7 @@ export class PieceReader {
     this.#pieces = pieces;
   }
 
-  /** null when there are not that many. */
+  /** null if there are fewer bytes. */
   async take(size: number): Promise<Buffer | null> {
     const taken = Buffer.allocUnsafeSlow(size);
     for (let filled = 0; filled < size; ) {

@@ -1,6 +1,6 @@
-// Binds implementations to the catalogue: every call of a bound verb has its arguments checked and its session found as the verb
-// declares, before the implementation sees them. What is wrong is never thrown at the caller: a promise rejects, a stream fails
-// when it is read. Only a verb that answers at once throws.
+// Binds implementations to the catalogue: a bound verb first checks its arguments and finds its session as the verb
+// declares, and then calls the implementation. Errors are not thrown synchronously: the promise rejects, and a stream
+// fails when it is read. Only a synchronous verb throws.
 import type { Param, SessionUse, ValuesOf, Verb } from "../contracts/verbs/vocabulary.ts";
 import { copyArguments } from "./argument-copy.ts";
 import { type Check, type CodeChecks, checkFor } from "./arguments.ts";
@@ -10,7 +10,7 @@ import type { SessionLookup } from "./session-lookup.ts";
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 type Answer<F> = F extends (...args: never[]) => infer R ? R : never;
 
-/** What implements the verbs of a noun: each gets checked arguments. */
+/** The implementations of a noun's verbs. Each gets checked arguments. */
 export type Rules<Noun, Verbs> = {
   readonly [K in keyof Verbs & keyof Noun]: Verbs[K] extends Verb
     ? (...args: ValuesOf<Verbs[K]>) => Answer<Noun[K]>
@@ -18,8 +18,8 @@ export type Rules<Noun, Verbs> = {
 };
 
 /**
- * The noun whose verbs are declared by `verbs` and implemented by `rules`. Verbs that name no session need no lookup, those that take
- * no code need no checks of it.
+ * Makes the noun whose verbs `verbs` declares and `rules` implements. If no verb takes a session, `lookup` is not
+ * needed; if no verb takes code, `code` is not needed.
  */
 export function bindVerbs<Noun, const Verbs extends Readonly<Record<string, Verb>>>(
   verbs: Verbs,
@@ -63,7 +63,10 @@ interface PendingLookup {
 
 const NONE: readonly PendingLookup[] = [];
 
-/** The caller may change its objects while the session is looked up: the rule gets them as they were at the call. */
+/**
+ * The caller may change its objects while the session is looked up, so the rule gets the values of the time of the
+ * call.
+ */
 async function afterLookup(
   rule: AnyFunction,
   values: readonly unknown[],
@@ -115,7 +118,7 @@ class FailedStream implements AsyncIterableIterator<never> {
 interface ParamCheck {
   readonly name: string;
   readonly check: Check;
-  /** What stands for an argument that is not given: a record without fields has what they fall back to. */
+  /** The value for an argument that is not given: an empty record, filled with the fallbacks of its fields. */
   readonly absent: unknown;
 }
 
@@ -129,7 +132,7 @@ function argumentCheck({ params }: Verb, code?: CodeChecks): (args: readonly unk
   let checks: readonly ParamCheck[] | null = null;
   return (args) => {
     checks ??= params.map((one) => paramCheck(one, code));
-    // Of the length it will have: an array that grows takes room for sixteen.
+    // Allocated with its final length: an array that grows reserves sixteen items.
     const values: unknown[] = new Array(checks.length);
     for (let i = 0; i < checks.length; i++) {
       const { name, check, absent } = checks[i] as ParamCheck;

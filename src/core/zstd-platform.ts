@@ -1,8 +1,9 @@
-// What the platform's zstd can compress. That of Workers fails as soon as its output takes more than one of its buffers; there, larger
-// bytes go into frames whose blocks are not compressed, which every reader takes, and PostgreSQL compresses what it keeps of them.
+// What the platform's zstd can compress. zstd on Workers fails if its output does not fit into one buffer. There,
+// larger bytes are written as frames of uncompressed blocks, which every reader accepts, and PostgreSQL compresses them
+// itself.
 import { zstdCompressSync } from "node:zlib";
 
-/** Fits one buffer of any platform, also where it cannot be made smaller. */
+/** Incompressible input of this size still fits one buffer on every platform. */
 const SMALL_BYTES = 16 * 1024;
 const TRIED_BYTES = 256 * 1024;
 
@@ -14,7 +15,7 @@ export function canCompress(bytes: number): boolean {
   return isUnlimited;
 }
 
-/** Tried with bytes that cannot be made smaller. */
+/** Tests the platform with incompressible bytes. */
 export function compressesLarge(compress: (bytes: Uint8Array) => Uint8Array = zstdCompressSync): boolean {
   const words = new Uint32Array(TRIED_BYTES / 4);
   let state = 1;

@@ -1,5 +1,5 @@
-// Appending: the content of messages is checked, its bytes become payloads, and the messages become events of one commit. The
-// answer is made from what was written; nothing is read back.
+// Appends messages: checks their content, makes payloads from it, and writes the messages as events of one commit. The
+// result is made from the written rows; nothing is read back.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -23,7 +23,7 @@ import {
 
 export const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
 
-/** What is kept of a message in its blob. */
+/** The part of a message that is stored as its content. */
 interface StoredMessage {
   readonly content: readonly ContentBlock[];
   readonly metadata?: JsonObject;
@@ -35,9 +35,9 @@ export interface ReadyMessage {
   readonly stored: StoredMessage;
   readonly bytes: Uint8Array;
   readonly chars: number;
-  /** Blobs the content names that must be there already. */
+  /** Blobs that the content names and that must exist already. */
   readonly named: readonly Uint8Array[];
-  /** Bytes the content carried, which become blobs it refers to. */
+  /** Bytes in the content, which become blobs that it refers to. */
   readonly carried: readonly CarriedMedia[];
 }
 
@@ -55,18 +55,18 @@ interface GatheredContent {
 
 export function readyMessage(input: unknown): ReadyMessage {
   if (input === undefined) throw invalid("message", "an object", input);
-  // What we do not know would be lost; metadata takes anything.
+  // Unknown fields would be lost, so they are refused. Callers can use metadata.
   const message = checkRecord(input, "message", ["role", "content", "key", "metadata"]);
   const role = checkOneOf(message.role, "message.role", ROLES);
   const key = message.key === undefined ? undefined : checkId(message.key, "message.key");
-  // Most messages are a text: made by us, there is nothing in it to look through or to copy.
+  // Most messages are a text. Their content is made here, so it need not be checked or copied.
   if (typeof message.content === "string" && message.metadata === undefined)
     return textMessage(role, key, message.content);
   const gathered: GatheredContent = { named: [], carried: [], chars: 0 };
   const content = blocksOf(message.content, "message.content", gathered, 0);
   const metadata = message.metadata;
   if (metadata !== undefined) checkRecord(metadata, "message.metadata");
-  // Ours from here on: what the caller does with its own changes neither what is kept nor the answer.
+  // A private copy: later changes of the caller's object affect neither the stored message nor the result.
   const stored = copyJson(metadata === undefined ? { content } : { content, metadata }, "message", "messageBytes");
   const bytes = encodeCopy(stored, "message", "messageBytes");
   return {
@@ -157,7 +157,7 @@ function mediaOf(value: unknown, what: string, gathered: GatheredContent): Json 
   if (data instanceof Uint8Array) {
     if (data.byteLength > LIMITS.blobInMemoryBytes) throw invalid(`${what}.data`, "smaller", data.byteLength);
     const media = stringOf(mediaType, `${what}.mediaType`);
-    // A copy, because the caller may keep writing into its own.
+    // A copy, because the caller may change its bytes.
     const bytes = Uint8Array.from(data);
     const digest = sha256(bytes);
     gathered.carried.push({ bytes, sha256: digest, media });
@@ -171,7 +171,7 @@ function mediaOf(value: unknown, what: string, gathered: GatheredContent): Json 
   throw invalid(what, "bytes (data and mediaType), a ref, or a url", value);
 }
 
-/** The messages of one agent in a session. */
+/** The agent and session of new messages. */
 export type AgentScope = Pick<Message, "session" | "agent">;
 
 export interface Appending extends AgentScope {
@@ -183,11 +183,11 @@ export interface PreparedMessage {
   readonly ready: ReadyMessage;
   readonly payload: PreparedPayload;
   readonly carried: readonly PreparedPayload[];
-  /** Rows from which some of it was carried: they must have it still. */
+  /** Rows from which inline content was copied. The commit checks that they still have it. */
   readonly sources: readonly InlineContent[];
 }
 
-/** At once when nothing has to be waited for, which is the rule: a small message in a database. */
+/** Synchronous if nothing has to be awaited, which is the usual case: a small message in a database. */
 export function prepareMessage(ready: ReadyMessage, prepare: Prepare): PreparedMessage | Promise<PreparedMessage> {
   const children = [...ready.named, ...ready.carried.map((one) => one.sha256)];
   const options = {
@@ -208,11 +208,13 @@ export function prepareMessage(ready: ReadyMessage, prepare: Prepare): PreparedM
 
 async function prepareCarried(carried: CarriedMedia, prepare: Prepare): Promise<PreparedPayload> {
   const payload = await prepare(carried.bytes, { media: carried.media, utf8: false });
-  // It lives by the link from the content, not by a row.
+  // The link from the content keeps the blob alive, and not a row.
   return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };
 }
 
-/** The same message with a blob of content that it names and that is inline in another message's row so far. */
+/**
+ * The same message, together with a blob of content that it names and that was only inline in another message's row.
+ */
 export async function carrying(
   message: PreparedMessage,
   source: InlineContent,
@@ -263,7 +265,7 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
   };
 }
 
-/** The same for one message that is only its inline content: most appends are. */
+/** The same for one message with only inline content, as in most appends. */
 export function plainCommit(scope: Appending, message: PreparedMessage): Commit {
   return {
     sessions: [{ id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at }],

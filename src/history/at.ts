@@ -17,7 +17,7 @@ import {
   readLineageAt,
   type Segment,
   type Stretch,
-  stretchesBehind,
+  stretchesAfter,
 } from "../core/lineage.ts";
 import { PageSize } from "../core/page-size.ts";
 import { rowId } from "../core/row-id.ts";
@@ -26,12 +26,14 @@ import { ROLES } from "./append.ts";
 import { readRows } from "./messages.ts";
 import type { CheckedRange } from "./read.ts";
 
-/** From the newest back: few at first, because mostly the last few are asked for. */
+/**
+ * Pages are read from the newest back. The first ones are short, because most callers need only the last few messages.
+ */
 const FIRST_PAGE = 64;
 
 interface HistorySelection {
   readonly session: string;
-  /** Only this agent's; undefined: every agent's. */
+  /** Only messages of this agent; undefined: of every agent. */
   readonly agent: string | undefined;
   readonly range: CheckedRange;
 }
@@ -43,7 +45,7 @@ export async function historyRowsAt(
   { session, agent, range }: HistorySelection,
 ): Promise<readonly MessageAtRow[]> {
   const { after, run, since, last } = range;
-  const stretches = stretchesBehind(lineage, session, after);
+  const stretches = stretchesAfter(lineage, session, after);
   const isChosen = (segment: Segment, row: MessageAtRow) =>
     (agent === undefined || row.agent === agent) &&
     (run === undefined || row.run === run) &&
@@ -54,7 +56,7 @@ export async function historyRowsAt(
     : readBack(storage, stretches, last, isChosen);
 }
 
-/** Events of a segment's log, from behind one seq up to another. */
+/** Events of a segment's log, after one seq up to another. */
 interface RowWindow {
   readonly after: number;
   readonly upTo: number;
@@ -137,7 +139,7 @@ export async function messageRowsAt(storage: Storage, lineage: readonly Segment[
   return all;
 }
 
-/** The last ones, oldest first; the lineage is read no further than to the first of them. */
+/** The last messages, oldest first. The lineage is read only as far as needed. */
 async function lastRowsAt(storage: Storage, at: LinePosition, last: number): Promise<readonly MessageAtRow[]> {
   const lineage = readLineageAt(storage, at);
   let found: readonly MessageAtRow[] = [];
@@ -151,7 +153,7 @@ async function lastRowsAt(storage: Storage, at: LinePosition, last: number): Pro
   return found.slice(-last);
 }
 
-/** Of some messages of the lineage that ends at a position of `session`: the rows, nothing of them resolved. */
+/** The rows of a range of messages in the lineage that ends at a position of `session`, without reading content. */
 export async function messageRowsIn(
   storage: Storage,
   at: LinePosition,
@@ -160,7 +162,7 @@ export async function messageRowsIn(
 ): Promise<readonly MessageAtRow[]> {
   const { agent, after, limit, offset, last } = checkRange(range);
   if (last !== undefined && after === 0 && agent === undefined) return lastRowsAt(storage, at, last);
-  const stretches = stretchesBehind(await lineageAt(storage, at), session, after);
+  const stretches = stretchesAfter(await lineageAt(storage, at), session, after);
   const found: MessageAtRow[] = [];
   for (const stretch of stretches.toReversed()) {
     const isAll = agent === undefined && last === undefined && stretch.segment.hides.length === 0;
@@ -192,7 +194,7 @@ function checkRange(range: NonNullable<Parameters<View["messages"]>[0]> | undefi
   };
 }
 
-/** Those of a stretch behind a seq. */
+/** The messages of a stretch after a seq. */
 export async function readAll(storage: Storage, segment: Segment, from = 0): Promise<readonly MessageAtRow[]> {
   const all: MessageAtRow[] = [];
   for await (const rows of pagesOf(storage, segment, from, FOREVER)) for (const row of rows) all.push(row);

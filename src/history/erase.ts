@@ -1,4 +1,4 @@
-// Clearing history: the messages of an agent, or of one of its runs, leave the store (rule LG6).
+// Clears history: erases the messages of an agent, or of one of its runs (rule LG6).
 import type { Erasure } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -22,7 +22,7 @@ export async function eraseMessages(
     const [agent] = await storage.query("agent.get", { id: scope.agent });
     if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: null };
     const upTo = session.seq;
-    // Counted before the inline content is: a clear in between then makes the guard fail, whatever it took.
+    // Counted before the inline content: if another clear happens in between, the guard fails.
     const live = await countLive(storage, scope, upTo);
     const at = storage.environment.now();
     const [inline] =
@@ -38,7 +38,7 @@ export async function eraseMessages(
         solo: true,
         sessions: [{ id: scope.session, mode: "existing", at }],
         agents: [{ id: scope.agent, at }],
-        // What is appended from now on stays; another clear of the same messages sends this decision back.
+        // Messages appended from now on stay. Another clear of the same messages makes this decision run again.
         guards: [
           await whileIdle(storage, scope.session),
           { check: "messages.live", key: [upTo, scope.agent, scope.session], expect: live },
@@ -76,7 +76,7 @@ function reportErased(
   return { report: { removed, kept: { blobs: kept, ...(inherited === 0 ? {} : { inherited }) } }, later };
 }
 
-/** Messages of other sessions that this one shows because it continues them: a clear hides them here, and erases none. */
+/** Messages of other sessions that this session inherits: a clear hides them here, and does not erase them. */
 async function inheritedBy(
   storage: Storage,
   { session, agent }: AgentScope,
@@ -90,7 +90,7 @@ async function inheritedBy(
       (row) => row.erased_seq === null && row.agent === agent && (run === undefined || row.run === run),
     ).length;
   }
-  // What its own session erased is also shown, as a placeholder, by the sessions that inherit it.
+  // A session also shows inherited messages that their own session has erased, as placeholders.
   return { any: others.length > 0, live };
 }
 

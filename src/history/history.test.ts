@@ -1,4 +1,4 @@
-// Appends below the store: what a message does whose key others use while it is on its way.
+// Appends below the public API: messages whose key other handles use at the same time.
 import { describe, expect, test } from "vitest";
 import { ENGINES } from "../../test/engines.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -17,7 +17,7 @@ const byId = {
 
 for (const engine of ENGINES) {
   describe(`history on ${engine.name}`, () => {
-    test("BL2 a ref that is another one when it is read again is not kept dangling", async () => {
+    test("BL2 a ref that changes between two reads of the caller's object leaves no dangling ref", async () => {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());
       const history = createHistory(storage, createPayloads(storage), byId);
@@ -57,13 +57,13 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("HI1 a key that others take and clear meanwhile costs no message its position", async () => {
+    test("HI1 a message keeps its position if other handles use and clear its key meanwhile", async () => {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());
       const other = new SqlStorage(await ground.another(), realEnvironment());
       const theirs = createHistory(other, createPayloads(other), byId);
       try {
-        // Before our first commit is judged, another handle takes the key; before we look again, it is free again.
+        // Another handle uses the key before the first commit is checked, and clears it before the second decision.
         let meddled = false;
         const meddling: Pick<Storage, "commit"> = {
           commit: async (commit) => {
@@ -86,7 +86,7 @@ for (const engine of ENGINES) {
           ours.append(scope, { role: "user", content: "ours", key: "k" }),
           ours.append(scope, { role: "user", content: "behind" }),
         ]);
-        // Written now, it would stand behind what was asked for after it.
+        // Written now, the message would come after messages of later calls.
         expect(keyed).toMatchObject({ status: "rejected", reason: { code: "Conflict", retryable: true } });
         expect(behind.status).toBe("fulfilled");
         expect((await ours.append(scope, { role: "user", content: "ours", key: "k" })).key).toBe("k");

@@ -40,7 +40,7 @@ export function createHistory(storage: Storage, payloads: Payloads, lookup: Sess
     async append({ session, agent }, message, { run }) {
       const ready = readyMessage(message);
       const appending = { session, agent, run, at: storage.environment.now() };
-      // Most messages: nothing to prepare, nothing to wait for, nothing to release.
+      // The usual case: nothing to prepare, to await or to release.
       const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
       const payload = isPlain && !queue.isBusy(session) ? payloads.short(ready.bytes) : null;
       if (payload !== null) {
@@ -93,7 +93,7 @@ interface AppendStores {
   readonly queue: SerialQueue;
 }
 
-/** Messages of which some must be prepared, or looked up, before they can be committed; in the order of the calls. */
+/** Appends messages of which some must be prepared or looked up first, in the order of the calls. */
 async function appendPrepared(
   { storage, payloads, queue }: AppendStores,
   scope: Appending,
@@ -106,7 +106,8 @@ async function appendPrepared(
     return appendFresh(storage, scope, ready);
   }
   return queue.prepareAndRun(scope.session, Promise.all(made), (prepared, release) => {
-    // Not handed over for good until it is done: what it names may have to be brought along.
+    // The entry keeps its place in the queue until its commit is done, because content that it names may have to be
+    // copied.
     if (prepared.some(({ ready }) => ready.named.length > 0)) {
       return appendNaming(storage, payloads, prepare, scope, prepared);
     }
@@ -118,8 +119,9 @@ async function appendPrepared(
 }
 
 /**
- * A message may name content that is inline in another's row: then it brings a blob of it along. Every attempt looks for it anew,
- * because the row may have been cleared; what is nowhere is refused when it is committed.
+ * A message may name content that is inline in another message's row. Then its commit also writes a blob of this
+ * content. Every attempt looks it up again, because the row may have been cleared. If the content does not exist, the
+ * commit is refused.
  */
 async function appendNaming(
   storage: Storage,
@@ -142,7 +144,7 @@ function isAbsent(error: unknown): boolean {
   return error instanceof HoldfastError && (error.code === "BlobNotFound" || error.code === "BlobExpired");
 }
 
-/** With all inline content that they name. */
+/** Prepares the messages together with all inline content that they name. */
 async function storeMedia(
   payloads: Payloads,
   prepare: Prepare,
@@ -164,7 +166,7 @@ async function clear(
   scope: AgentScope,
   run: string | undefined,
 ): Promise<Erasure> {
-  // A session that was only named by an alias or locator is not reported as gone.
+  // Reports an alias as such, and not as a session that does not exist.
   const [known] = await storage.query("session.get", { id: scope.session });
   if (known === undefined) await refuseAlias(storage, scope.session);
   return eraseMessages(storage, payloads, scope, run);
@@ -183,7 +185,7 @@ function isFresh({ ready }: PreparedMessage): boolean {
   return ready.key === undefined && ready.named.length === 0;
 }
 
-/** In the queue at once, before anything is waited for; without guards there is nothing to decide again. */
+/** Queues the commit at once, before any await. It has no guards, so it never has to be decided again. */
 async function appendFresh(
   storage: Storage,
   scope: Appending,
@@ -195,8 +197,8 @@ async function appendFresh(
 }
 
 /**
- * One message keeps its place once it is handed over: should its key be taken meanwhile, it is answered from what is
- * there. Several may be decided again and then come later, so nothing passes them before they are done.
+ * A single message keeps its position once it is queued: if its key was used meanwhile, the stored message is returned.
+ * Several messages may be decided again and then be written later, so later calls wait until they are done.
  */
 async function appendKeyed(
   storage: Storage,
@@ -216,8 +218,8 @@ async function appendKeyed(
 }
 
 /**
- * A key that is there already with the same content is answered with that message; with other content, or of another
- * agent, role or run, it is another message and a conflict.
+ * If the key exists already with the same content, returns the stored message. With other content, or another agent,
+ * role or run, it is another message: Conflict.
  */
 async function decideKeyed(
   storage: Storage,
@@ -243,11 +245,15 @@ async function decideKeyed(
   return { commit: appendCommit(scope, fresh), answer: ({ events }) => answer(events) };
 }
 
-/** Taken and cleared again by another handle while the message was on its way: its place among the others has passed. */
+/** Another handle used and cleared the key meanwhile, so the message has lost its position among the others. */
 function keyMoved({ session }: AgentScope): HoldfastError {
-  return new HoldfastError("Conflict", `others used the message's key in ${JSON.stringify(session)} and let it go`, {
-    retryable: true,
-    details: { session },
-    hint: "Append it again.",
-  });
+  return new HoldfastError(
+    "Conflict",
+    `another writer used the message's key in ${JSON.stringify(session)} and cleared it meanwhile`,
+    {
+      retryable: true,
+      details: { session },
+      hint: "Append the message again.",
+    },
+  );
 }

@@ -1,4 +1,4 @@
-// Messages from their rows.
+// Reads messages from their rows.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { ContentBlock, Message } from "../contracts/messages.ts";
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
@@ -35,13 +35,13 @@ function nameOf({ session, seq }: MessageRow): RowName {
   return { kind: "message", session, seq };
 }
 
-/** Damage of a blob, with the message that shows it. */
+/** The error for a damaged blob, with the id of the message. */
 function inMessage(row: MessageRow, error: unknown): unknown {
   if (!(error instanceof HoldfastError) || error.code !== "BlobCorrupted") return error;
   const { session, seq } = row;
   return new HoldfastError("BlobCorrupted", `message ${rowId(session, seq)}: ${error.message}`, {
     details: { ...error.details, session, seq },
-    hint: `Its text can only come back from a backup; what follows it is read with after: ${JSON.stringify(rowId(session, seq))}.`,
+    hint: `Restore the store from a backup to get its text. Read the later messages with after: ${JSON.stringify(rowId(session, seq))}.`,
     cause: error,
   });
 }
@@ -84,10 +84,10 @@ export function messageOf(row: MessageRow, bytes: Uint8Array): Message {
   };
 }
 
-/** The placeholder for erased content, where the caller continued without it. */
+/** The placeholder for erased content. */
 const ERASED_TEXT = "[erased]";
 
-/** In place of a message that was erased since, for a reader that needs content there; no blob holds it. */
+/** The message with the placeholder for an erased one. The placeholder is in no blob. */
 export function erasedMessage(row: MessageAtRow): Message {
   const { session, agent } = row;
   const { seq, role, run, at } = decodeRow({ kind: "message", session, seq: row.seq }, row, MESSAGE);

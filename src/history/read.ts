@@ -1,4 +1,4 @@
-// Reading history: the stretches of a session's lineage one after the other, oldest first, or for the last ones newest
+// Reads history: the stretches of a session's lineage one after the other, oldest first; for the last messages newest
 // first, a few at a time.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { HistoryRange } from "../contracts/history.ts";
@@ -17,16 +17,16 @@ import {
   readCurrentLineage,
   type Segment,
   type Stretch,
-  stretchesBehind,
+  stretchesAfter,
 } from "../core/lineage.ts";
 import { PageSize } from "../core/page-size.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { readRows } from "./messages.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
-/** Up to so many are read by one statement without a look at how long their contents are. */
+/** Up to this many messages are read by one statement, regardless of the length of their contents. */
 const SHORT_PAGE = 250;
-/** Messages that one statement skips: the engine walks over all of them. */
+/** The number of messages that one statement may skip: the engine reads all of them. */
 const SKIPPED_AT_ONCE = 20_000;
 
 export interface CheckedRange {
@@ -38,7 +38,7 @@ export interface CheckedRange {
   readonly run: string | undefined;
 }
 
-/** Whose messages: of one agent, or of all. */
+/** The messages to read: of one agent, or of all. */
 interface Scope {
   readonly session: string;
   readonly agent?: string;
@@ -55,7 +55,7 @@ function readRange({ limit, offset, after = 0, since = 0, last, run }: RangeValu
     throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");
   }
   return {
-    // All of them when no limit is given.
+    // Without a limit, all messages.
     limit: limit ?? FOREVER,
     offset: offset ?? 0,
     after: typeof after === "string" ? after : checkInt(after, "after", 0, FOREVER),
@@ -83,7 +83,7 @@ export async function readHistory(
 
 type Read = (stretch: Stretch, page: StretchPage) => Promise<readonly MessageRow[]>;
 
-/** Which rows of a stretch: the first, or with `back` the last `limit`, behind `offset` others. */
+/** Rows of a stretch: the first `limit`, or with `back` the last, after skipping `offset`. */
 interface StretchPage {
   readonly back: boolean;
   readonly limit: number;
@@ -96,9 +96,9 @@ interface ReadContext {
   readonly range: CheckedRange;
 }
 
-/** Without what was cleared since by the sessions that inherit it. */
+/** Leaves out messages that an inheriting session has cleared. */
 function begin(lineage: readonly Segment[], scope: Scope, { after, run }: CheckedRange): Stretch[] {
-  return stretchesBehind(lineage, scope.session, after).filter(({ segment }) => {
+  return stretchesAfter(lineage, scope.session, after).filter(({ segment }) => {
     if (segment.hides.some((clear) => clear.agent === scope.agent && clear.run === null)) return false;
     return run === undefined || !isHidden(segment, { agent: scope.agent ?? "", run });
   });
@@ -107,7 +107,7 @@ function begin(lineage: readonly Segment[], scope: Scope, { after, run }: Checke
 /** The next stretches from the newest on; null at the end. */
 type NextStretches = (width: number) => Promise<readonly Stretch[] | null>;
 
-/** A lineage is read no further than needed, except that only all of it shows whether a point is on it. */
+/** Reads the lineage only as far as needed. If the range has `after`, the whole lineage is read to find it. */
 async function stretchesBack(storage: Storage, scope: Scope, range: CheckedRange): Promise<NextStretches> {
   const lineage = readCurrentLineage(storage, scope.session);
   if (range.after === 0) {
@@ -134,7 +134,7 @@ async function readLast(next: NextStretches, last: number, read: Read): Promise<
   return found.slice(-last);
 }
 
-/** Page after page by seq, so that no statement runs long, however much is asked for. */
+/** Reads page after page by seq, so that no statement runs long. */
 async function readForward(
   stretches: readonly Stretch[],
   range: CheckedRange,
@@ -146,7 +146,7 @@ async function readForward(
   const page = new PageSize();
   let { offset } = range;
   for (const stretch of stretches) {
-    // The engine skips best; over several stretches it cannot know how many are left to skip.
+    // The engine skips fastest, but only within one stretch.
     const alone = stretches.length === 1 && stretch.segment.hides.length === 0;
     let { after } = stretch;
     for (; alone && offset > SKIPPED_AT_ONCE; offset -= SKIPPED_AT_ONCE) {
@@ -168,7 +168,10 @@ async function readForward(
   return messages;
 }
 
-/** Oldest first, the first or the last so many. What younger sessions cleared is left out, and more is read in its place. */
+/**
+ * Reads the first or the last messages of a stretch, oldest first. Messages that younger sessions cleared are left out,
+ * and more are read instead.
+ */
 async function readStretch(
   { storage, scope, range }: ReadContext,
   { segment, after }: Stretch,
@@ -253,7 +256,7 @@ export async function countMessages(
   return n;
 }
 
-/** The session's own message of that key; one on a line it has left does not count. */
+/** The session's own message with this key; a message on a line that the session has left does not count. */
 export async function findKeyed(storage: Storage, session: string, key: string): Promise<MessageRow | undefined> {
   const rows = await storage.query("history.byKey", { session, key });
   if (rows.length === 0) return undefined;

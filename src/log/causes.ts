@@ -1,5 +1,5 @@
-// What an event was caused by: rows its data names, the turn that was open, and across sessions what called it or what it
-// was made from. By the log and by small columns; never by a payload.
+// Finds the causes of an event: rows that its data names, the open turn, and in other sessions the invocation or the
+// source. It reads the log and small columns, never a payload.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import type { HeadRow, InvocationRow } from "../contracts/storage/lineage-queries.ts";
@@ -15,7 +15,7 @@ export interface Cause extends TraceName {
   readonly event: string;
 }
 
-/** Reads what causes need, each thing once. */
+/** Reads what causes need, and caches it. */
 export class CauseReader {
   readonly #storage: Storage;
   readonly #heads = new Map<string, HeadRow | null>();
@@ -25,13 +25,13 @@ export class CauseReader {
     this.#storage = storage;
   }
 
-  /** `turn` is the one that was open when it happened. */
+  /** `turn` is the turn that was open at the event. */
   async of(event: LogEvent, turn: number | null): Promise<readonly Cause[]> {
     const found = await this.#of(event, turn);
     return found.filter((cause): cause is Cause => cause !== null);
   }
 
-  /** The turn that had begun last on the branch and not ended before the seq. */
+  /** The turn that began last on the branch and had not ended before the seq. */
   async openTurn(session: string, branch: number, seq: number): Promise<number | null> {
     const [turn] = await this.#storage.query("trace.turn", { session, branch, seq });
     return turn === undefined || (turn.ended !== null && turn.ended < seq) ? null : turn.first_seq;
@@ -79,7 +79,7 @@ export class CauseReader {
     }
   }
 
-  /** null also when its session was erased. */
+  /** null also if its session was erased. */
   async head(id: Json | undefined): Promise<HeadRow | null> {
     if (typeof id !== "string") return null;
     const known = this.#heads.get(id);
@@ -90,8 +90,8 @@ export class CauseReader {
   }
 
   /**
-   * The step it is about and a person's answer about it, or the run; of an end also the last thing that happened
-   * before.
+   * The step of the event and a person's answer about it, or the run; for the end of a run also the last event before
+   * it.
    */
   async #ofRun(event: LogEvent, step: Cause | null): Promise<readonly (Cause | null)[]> {
     const { session, seq, type, data, run } = event;
@@ -105,7 +105,7 @@ export class CauseReader {
     return [begun, isEnd ? named("event", rowId(session, seq - 1)) : null];
   }
 
-  /** That a person was asked, or what the answer was: whichever came last before the event. */
+  /** The last question or answer about the step before the event. */
   async #decision({ session, seq }: LogEvent, step: number): Promise<Cause | null> {
     const [decision] = await this.#storage.query("decision.get", { session, step });
     const places = [decision?.answered_seq ?? null, decision?.seq ?? null];
@@ -113,7 +113,7 @@ export class CauseReader {
     return last === null ? null : named("decision", rowId(session, last));
   }
 
-  /** null also when it was deleted. */
+  /** null also if the run was deleted. */
   async #run(id: Json | undefined): Promise<Cause | null> {
     if (typeof id !== "string") return null;
     const known = this.#runs.get(id);
@@ -124,20 +124,23 @@ export class CauseReader {
     return cause;
   }
 
-  /** A head's own event is the last that belongs to it. */
+  /** A head is named by its own event. */
   async #cause(id: Json | undefined): Promise<Cause | null> {
     const head = await this.head(id);
     return head === null ? null : { kind: "head", id: head.id, event: rowId(head.session, head.seq) };
   }
 
-  /** A head, or (where there was none) the event that it continues. */
+  /** The head, or (without a head) the event that the session continues. */
   async #source(source: JsonObject | undefined): Promise<Cause | null> {
     const { session, seq, head } = source ?? {};
     const place = typeof session === "string" && typeof seq === "number" ? named("event", rowId(session, seq)) : null;
     return (await this.#cause(head)) ?? place;
   }
 
-  /** The turn it ends, the head it was made on, what was stored with it, and the last thing that happened before. */
+  /**
+   * The causes of a head: the turn that it ends, the head before it, what was stored with it, and the last event before
+   * it.
+   */
   async #published({ session, seq, data }: LogEvent): Promise<readonly (Cause | null)[]> {
     const head = await this.head(data.head);
     const basis = await this.#cause(head?.basis ?? undefined);
@@ -148,7 +151,7 @@ export class CauseReader {
     const last = Math.min(seq, ...stored.map((one) => one.seq)) - 1;
     const causes = [
       typeof data.turn === "number" ? named("turn", rowId(session, data.turn)) : null,
-      // The first event of a fork continues what the fork was made of.
+      // The first event of a fork is caused by the source of the fork.
       basis ?? (await this.#origin(session)),
       ...stored.map((one) => named(one.kind, rowId(session, one.seq))),
     ];
@@ -187,7 +190,7 @@ export class CauseReader {
   }
 }
 
-/** The message that a compaction wrote with this head; one that it took over from its basis is older than that. */
+/** The summary that a compaction wrote with this head; a summary that the head inherited from its basis is older. */
 function summaryOf(
   session: string,
   head: HeadRow | null,

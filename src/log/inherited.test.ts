@@ -1,4 +1,4 @@
-// A fork of a damaged session: what it inherits is looked at with it, and what it does not inherit is not.
+// A fork of a damaged session: verifying the fork also verifies what it inherits, and nothing else of the source.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -82,7 +82,7 @@ for (const engine of ENGINES) {
       });
     }
 
-    test("LG2 what is on a line that was left, or behind the cut, is not inherited", async () => {
+    test("LG2 events on a line that was left, or after the cut, are not inherited", async () => {
       await run(`DELETE FROM events WHERE ${SOURCE} AND seq IN (6, 13)`);
       expect(await hf.log.verify("source")).toMatchObject({ ok: false });
       for (const id of ["heir", "early", "grandheir"]) {
@@ -91,7 +91,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("LG6 what the source cleared is gone by its clear, also when the clear is not inherited", async () => {
+    test("LG6 a message that the source cleared is accepted as cleared, also if the clear is not inherited", async () => {
       await hf.history.clear({ session: "source", agent: "a" });
       expect(await hf.log.verify("heir")).toMatchObject({ ok: true });
       await run(`UPDATE events SET erased_seq = 12 WHERE ${SOURCE} AND seq = 3`);
@@ -101,7 +101,7 @@ for (const engine of ENGINES) {
       expect(await hf.log.verify("heir")).toMatchObject({ ok: true });
     });
 
-    test("LG2 what was inherited before a trusted point is trusted; `deleted` leaves live sources to others", async () => {
+    test("LG2 events inherited before a trusted anchor are trusted; with `deleted`, live sources are not verified", async () => {
       const from = await hf.log.anchor("heir");
       await run(`DELETE FROM events WHERE ${SOURCE} AND seq = 3`);
       expect(await hf.log.verify("heir", { from })).toMatchObject({ ok: true });

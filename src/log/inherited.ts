@@ -1,5 +1,5 @@
-// What a session inherits: stretches of other sessions' logs, each from the beginning of a branch up to where it was
-// continued. A fork is only as sound as these stretches, so verifying the fork also verifies them.
+// Verifies what a session inherits: stretches of other sessions' logs, each from the beginning of a branch up to where
+// it was continued. A fork is only as valid as these stretches, so verifying the fork also verifies them.
 import type { SessionRow, WholeEventRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
@@ -17,15 +17,15 @@ export interface Stretch {
   readonly upTo: number;
 }
 
-/** For each session up to which seq its branches are needed. */
+/** For each session, the seq up to which each of its branches is needed. */
 export type RequiredRanges = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
 export interface InheritedFault extends ChainFault {
-  /** Whose log it is. */
+  /** The session whose log has the fault. */
   readonly session: string;
 }
 
-/** These stretches and all that they continue, except in sessions that are there anyway. */
+/** Collects these stretches and everything that they continue, except in sessions that are included anyway. */
 export async function collectRequiredRanges(
   storage: Storage,
   stretches: readonly Stretch[],
@@ -48,14 +48,14 @@ export async function collectRequiredRanges(
   return needed;
 }
 
-/** The seq of the last event that any of the branches is needed up to. A session may have very many branches. */
+/** The highest seq that any of the branches needs. A loop, because a session may have very many branches. */
 export function lastOf(branches: ReadonlyMap<number, number>): number {
   let last = 0;
   for (const upTo of branches.values()) last = Math.max(last, upTo);
   return last;
 }
 
-/** What branches that begin after one seq and not after another continue. */
+/** The stretches that branches continue which begin after one seq and not after another. */
 async function readParentRanges(
   storage: Storage,
   no: number,
@@ -68,7 +68,7 @@ async function readParentRanges(
   );
 }
 
-/** What a session inherits on any of its branches that begin behind a seq. */
+/** What a session inherits on its branches that begin after a seq. */
 export async function readInheritedRanges(
   storage: Storage,
   { id, no }: Pick<SessionRow, "id" | "no">,
@@ -104,12 +104,15 @@ async function verifySource(
     if (row === undefined || (of === "deleted" && row.deleted_at === null)) return null;
     const bad = await verifyStretches(storage, row, branches);
     const [now] = bad === null ? [row] : await storage.query("session.get", { id });
-    // Deleted meanwhile, which happens once: what is left is looked at as such.
+    // If the source was deleted meanwhile, verify again what is left of it. This can happen only once.
     if (now?.deleted_at === row.deleted_at) return bad;
   }
 }
 
-/** Contiguous, each hash following from the one before it where that is known, columns as they were hashed. */
+/**
+ * Checks that events are contiguous, that each hash follows from the one before it if that is known, and that columns
+ * equal the hashed envelope.
+ */
 async function verifyStretches(
   storage: Storage,
   source: SessionRow,
@@ -158,19 +161,21 @@ function checkPlaced(
   if (seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
   if (seq === branch && seq > 1 && !BEGINS_BRANCH.has(event.type)) return { seq, reason: "the event begins no branch" };
   if (seq === source.seq && !sameBytes(event.hash, source.chain)) {
-    return { seq, reason: "the hash is not the one that the session's row has" };
+    return { seq, reason: "the hash differs from the one in the session's row" };
   }
   if (seq === 1) return checkEvent(event, { seq: 0, hash: genesis(source.id), branch });
-  // Where a branch begins, what came before it on the line that was left may be gone.
+  // At the beginning of a branch, the events before it on the line that was left may have been removed.
   return before?.seq === seq - 1
     ? checkEvent(event, { seq: before.seq, hash: before.hash, branch })
     : checkColumns(event);
 }
 
-/** A message is gone because a clear says so; of what a deleted session left, the clear may be gone too. */
+/**
+ * An erased message needs a clear that erased it. For a deleted session, the clear itself may have been removed too.
+ */
 async function checkGone(event: WholeEventRow, clears: Clears, source: SessionRow): Promise<ChainFault | null> {
   const { seq, erased_seq: by } = event;
   if (by === null || (await clears.cover(event, by))) return null;
   if (source.deleted_at !== null && by > seq && !(await clears.has(by))) return null;
-  return { seq, reason: `the message is gone, and event ${by} is not what cleared it` };
+  return { seq, reason: `the message is missing, and event ${by} did not clear it` };
 }

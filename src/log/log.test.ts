@@ -1,4 +1,4 @@
-// The log below the store: answers that are made from what was committed.
+// The log below the public API: results are made from the commit.
 import { describe, expect, test } from "vitest";
 import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
 import { realEnvironment } from "../core/environment.ts";

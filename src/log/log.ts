@@ -1,4 +1,4 @@
-// The log: reading, following and verifying a session's chain, and notes of the caller's.
+// The log: reads, follows and verifies a session's chain, and writes the caller's notes.
 import type { JsonObject } from "../contracts/json.ts";
 import type { Locator } from "../contracts/locators.ts";
 import { type Anchor, EVENT_SCHEMA_VERSION, type Log, type LogEvent, type VerifyReport } from "../contracts/log.ts";
@@ -45,7 +45,7 @@ export function createLog(storage: Storage, payloads: Payloads, lookup: SessionL
     verify: async (at, { from, anchor, inherited }) => {
       const { session, head } = await verified(storage, at);
       if (head !== null && anchor !== undefined)
-        throw invalid("options", "without an anchor where a head is named", "anchor");
+        throw invalid("options", "left out if the locator names a head", "anchor");
       const report = await verifyChain(storage, session, from, anchor ?? head ?? undefined);
       return report.ok ? withInherited(storage, report, inherited, from) : report;
     },
@@ -55,7 +55,7 @@ export function createLog(storage: Storage, payloads: Payloads, lookup: SessionL
   });
 }
 
-/** A session's log up to where a locator points: all of it, or what lies on the line that leads to a head. */
+/** A session's log up to the position of a locator: all of it, or the events on the line that leads to a head. */
 export interface LogAt {
   readonly id: string;
   readonly upTo: number;
@@ -102,7 +102,7 @@ const ENVELOPE = {
   commitments: optional(plainTexts),
 };
 
-/** The envelope is what was hashed; unknown fields are ignored, an unknown schema version is refused (rule LG3). */
+/** The envelope is what was hashed. Unknown fields are ignored; an unknown schema version is refused (rule LG3). */
 export function eventOf(session: string, row: EventRow): LogEvent {
   const name: RowName = { kind: "event", session, seq: row.seq };
   const { seq, type, at, body, hash } = decodeRow(name, row, EVENT);
@@ -135,7 +135,9 @@ async function anchorAt(storage: Storage, locator: Locator): Promise<Anchor> {
   return { session: id, seq, hash: toHex(chain) };
 }
 
-/** A head commits to the chain before its own event: with one, the log must still hold that point. */
+/**
+ * A head commits to the chain before its own event. If the locator names one, the log must still contain that position.
+ */
 async function verified(
   storage: Storage,
   locator: Locator,
@@ -146,7 +148,7 @@ async function verified(
   return { session: session.id, head: { session: session.id, seq: head.seq - 1, hash: toHex(head.chain) } };
 }
 
-/** What was inherited before the point that the caller trusts is trusted with it. */
+/** Events inherited before the caller's trusted anchor are trusted too. */
 async function withInherited(
   storage: Storage,
   report: VerifyReport,
@@ -156,7 +158,7 @@ async function withInherited(
   const { session, events } = report;
   const row = await existingSession(storage, session);
   for await (const { session: source, seq, reason } of verifyInherited(storage, row, of, from?.seq)) {
-    const why = `of what it inherits from ${JSON.stringify(source)}, ${reason}`;
+    const why = `in the part inherited from the session ${JSON.stringify(source)}: ${reason}`;
     return { ok: false, session, badSeq: seq, source, reason: why, events };
   }
   return report;
@@ -216,7 +218,7 @@ function writeNote(
       events: [draft],
     },
     answer: ({ events: [written] }) => {
-      if (written === undefined) throw new Error("bug: a commit answered without its event");
+      if (written === undefined) throw new Error("bug: a commit returned no event");
       const { seq, hash } = written;
       return eventOf(session, { seq, type: draft.type, at, body: envelope(draft, seq), hash });
     },

@@ -1,5 +1,5 @@
-// Long reads, exports and imports beside others in the same process: the event loop runs meanwhile. Under a clock by
-// which every row takes a millisecond, it must run at least once for every few rows.
+// The event loop runs during long reads, exports and imports. With a clock on which every row takes a millisecond, it
+// must run at least once for every few rows.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -90,7 +90,7 @@ describe.each(["a file", ":memory:"])("the event loop beside long work on SQLite
     expect(passes).toBeGreaterThan(MESSAGES / MOST_ROWS);
   });
 
-  test("ST15 runs during an import, and nobody sees half of it", async () => {
+  test("ST15 runs during an import, and no reader sees half of it", async () => {
     const pieces = await exported(hf);
     const to = place === ":memory:" ? place : path.join(folder, "other.db");
     const other = await open(to, { environment: slowClock() });
@@ -115,7 +115,7 @@ describe.each(["a file", ":memory:"])("the event loop beside long work on SQLite
 });
 
 testLong(
-  "HI1 messages() and markdown() give more messages than a call may have arguments",
+  "HI1 messages() and markdown() return more messages than a call may have arguments",
   { timeout: 120_000 },
   async () => {
     const hf = await open(":memory:");

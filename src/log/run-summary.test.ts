@@ -1,4 +1,4 @@
-// What the trace says of the steps of a run.
+// The trace's summaries of a run's steps.
 import { expect, test } from "vitest";
 import { open } from "../open.ts";
 import { agent } from "../testing/suites/runs-agents.ts";

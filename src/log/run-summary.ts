@@ -1,4 +1,4 @@
-// What events of runs are about, in one short line each: made from the event alone.
+// One-line summaries of a run's events, made from the event alone.
 import type { Json } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import { plainObject } from "../core/decode.ts";
@@ -7,11 +7,11 @@ type Summarize = (event: LogEvent) => string;
 
 const step = ({ session, data }: LogEvent) => `step ${session}#${data.step}`;
 const failure = ({ data }: LogEvent) => String(plainObject.read(data.error)?.code ?? "Error");
-/** Of a step's first event. */
+/** The step in its first event. */
 const begins = ({ data }: LogEvent) => (data.kind === data.name ? `${data.kind}` : `${data.kind} ${data.name}`);
 const place = ({ data }: LogEvent) =>
   `iteration ${data.iteration}${Number(data.attempt) > 1 ? `, try ${data.attempt}` : ""}`;
-/** Of a recorded read: where in the log it looked, and how much it gave. */
+/** For a recorded read: its position in the log, and how much it returned. */
 const position = ({ data }: LogEvent) => {
   const at = plainObject.read(data.position);
   return at === undefined ? "" : `: ${at.count} at #${at.seq}`;
@@ -58,7 +58,7 @@ function source({ data }: LogEvent): string {
   return data.parent === undefined ? "" : `, spawned by ${data.parent}`;
 }
 
-/** As the run's row says it: a list of kinds and of what. */
+/** Formats the waits in the run's row: pairs of a kind and a name. */
 function waited(waits: Json | undefined): string {
   const listed: unknown = typeof waits === "string" ? JSON.parse(waits) : [];
   const words = (Array.isArray(listed) ? listed : []).map((one) => (Array.isArray(one) ? one.join(" ") : "?"));

@@ -1,5 +1,5 @@
-// Reads of the log for tails: tails of one session that are woken together share one read, and what it gave is decoded
-// once for all of them. A tail that lags behind by more than a page reads for itself, so nothing is kept for it.
+// Reads of the log for tails. Tails of one session that wake together share one read, and its rows are decoded once for
+// all of them. A tail that lags by more than a page reads its own pages, and nothing is cached for it.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import type { EventRow } from "../contracts/storage/rows.ts";
@@ -7,7 +7,7 @@ import type { LogMark, Storage } from "../contracts/storage/storage.ts";
 import { SampledSlice } from "../core/time-slice.ts";
 
 const PAGE = 1000;
-/** So long the page that was read last stays for the tails that come to it later, and not longer than twice that. */
+/** How long the latest page is kept for tails that reach it later; at most twice as long. */
 const KEEP_MS = 100;
 
 export type EventResult = IteratorYieldResult<LogEvent>;
@@ -16,7 +16,7 @@ export type EventResult = IteratorYieldResult<LogEvent>;
 export class EventPage {
   readonly rows: readonly EventRow[];
   readonly #after: number;
-  /** Taken before the page was read. */
+  /** The mark from before the read. */
   readonly mark: LogMark;
   readonly #decode: (row: EventRow) => LogEvent;
   readonly #results: Promise<EventResult>[] = [];
@@ -28,7 +28,7 @@ export class EventPage {
     this.#decode = decode;
   }
 
-  /** The log may be longer. */
+  /** True if the log may be longer. */
   get isFull(): boolean {
     return this.rows.length >= PAGE;
   }
@@ -37,16 +37,16 @@ export class EventPage {
     return this.#rowAt(this.rows.length - 1).seq;
   }
 
-  /** Whether the event that follows this seq is in it. */
+  /** Whether the page has the event after this seq. */
   holdsNext(after: number): boolean {
     return this.rows.length > 0 && this.#after <= after && after < this.lastSeq;
   }
 
-  /** The index of the event that follows this seq. */
-  indexBehind(after: number): number {
+  /** The index of the event after this seq. */
+  indexAfter(after: number): number {
     if (after === this.#after) return 0;
     const index = after - this.#after;
-    // The seqs of a log that is not damaged have no gaps.
+    // The seqs of an undamaged log have no gaps.
     return this.rows[index]?.seq === after + 1 ? index : this.rows.findIndex(({ seq }) => seq > after);
   }
 
@@ -55,8 +55,8 @@ export class EventPage {
   }
 
   /**
-   * What every tail answers to the call of next() that comes to this row: one promise for all of them. The row is decoded when
-   * the first tail comes to it, so that every tail gives what is before a row that cannot be decoded.
+   * The result of next() for this row: one promise for all tails. The row is decoded when the first tail reaches it, so
+   * that tails return all events before a row that cannot be decoded.
    */
   resultAt(index: number): Promise<EventResult> {
     const known = this.#results[index];
@@ -74,14 +74,14 @@ export class EventPage {
   }
 }
 
-/** Several tails give the same event to their callers: none of them can change it for the others. */
+/** Several tails return the same event object, so it is frozen. */
 function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) freeze(inner);
   return Object.freeze(value);
 }
 
-/** "gone": the session or the store is no more. "unreachable": the store does not answer for now. */
+/** "gone": the session was erased or the store closed. "unreachable": the store does not answer at the moment. */
 export type NextPage = EventPage | "gone" | "unreachable";
 
 interface ReadUnderWay {
@@ -90,7 +90,7 @@ interface ReadUnderWay {
   readonly page: Promise<EventPage | "gone">;
 }
 
-/** The page that was read last of a session with several tails. */
+/** The latest page of a session with several tails. */
 interface LatestPage {
   readonly page: EventPage;
   isUsed: boolean;
@@ -111,7 +111,7 @@ export class SharedReads {
     this.#decode = decode;
   }
 
-  /** Called by a tail before it reads, and leave() when it ends. */
+  /** A tail calls join() before its first read, and leave() when it ends. */
   join(session: string): void {
     this.#tails.set(session, (this.#tails.get(session) ?? 0) + 1);
   }
@@ -123,7 +123,7 @@ export class SharedReads {
     if (left <= 1) this.#latest.delete(session);
   }
 
-  /** A page with the events behind `after`, among others; an empty one when the log ends there. */
+  /** A page that includes the events after `after`; an empty one if the log ends there. */
   async next(session: string, after: number, mark: LogMark): Promise<NextPage> {
     try {
       const latest = this.#latest.get(session);
@@ -133,7 +133,7 @@ export class SharedReads {
       }
       for (let shared = this.#underWay.get(session); shared?.after === after; shared = this.#underWay.get(session)) {
         const page = await shared.page;
-        // If it began before what woke this tail was written, that it found nothing says nothing.
+        // A read that began before the write which woke this tail may have missed the new event.
         const isNewest = shared.mark.log === mark.log && shared.mark.news === mark.news;
         if (isNewest || (page !== "gone" && page.rows.length > 0)) return page;
       }
@@ -172,7 +172,7 @@ export class SharedReads {
 
   #keep(session: string, page: EventPage): void {
     const kept = this.#latest.get(session);
-    // A tail that is far behind reads its own pages, and the others keep theirs.
+    // A tail that lags far behind does not replace the page of the others.
     if (kept !== undefined && kept.page.lastSeq > page.lastSeq) return;
     this.#latest.set(session, { page, isUsed: true });
     if (!this.#isSweeping) void this.#sweep();

@@ -14,7 +14,7 @@ const counted = (list: Json | undefined, one: string) => {
   const n = Array.isArray(list) ? list.length : 0;
   return `${n} ${one}${n === 1 ? "" : "s"}`;
 };
-const headWords = (head: Json | undefined) =>
+const formatHead = (head: Json | undefined) =>
   typeof head === "string" ? `head ${short(head)}` : "before its first head";
 const version = (kind: string, event: LogEvent) => `${kind} ${rowId(event.session, firstSeq(event, kind))}`;
 
@@ -38,7 +38,7 @@ const SUMMARIES: Readonly<Record<string, (event: LogEvent) => string>> = {
   "head/created": ({ session, data }) =>
     `${data.status ?? "a"} head ${short(data.head)}` +
     `${data.turn === undefined ? "" : ` ends turn ${session}#${data.turn}`}, on ${short(data.basis)}`,
-  "head/moved": ({ data }) => `back to ${headWords(data.head)}, was ${headWords(data.was)}`,
+  "head/moved": ({ data }) => `back to ${formatHead(data.head)}, was ${formatHead(data.was)}`,
   "branch/begun": ({ data }) => `${data.verb}: goes on from ${from(data.from)}`,
   "derivation/added": ({ data }) => `${data.type} of ${from(data.source)}`,
   "invocation/started": (event) =>

@@ -1,5 +1,5 @@
-// Many tails of one handle: what they ask of the store, counted, and that every one of them gets every event once and in
-// order, also when notifications are lost.
+// Many tails of one handle: counts their queries, and tests that every tail gets every event once and in order, also if
+// notifications are lost.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 
@@ -18,16 +18,16 @@ import { bound } from "../testing/sim/driver.ts";
 import { createLog } from "./log.ts";
 
 const TAILS = 200;
-/** How often the waker looks at all followed logs by itself. */
+/** How often the waker checks all followed logs without a notification. */
 const LOOK_MS = 2000;
 
-/** The engine's own polling continues; the waker's own looks come after so many milliseconds. */
+/** Only changes the interval of the waker's own checks; the engine's polling continues. */
 function lookingEvery(ms: number): Environment {
   const real = realEnvironment();
   return { ...real, sleep: (asked, signal) => real.sleep(asked === LOOK_MS ? ms : asked, signal) };
 }
 
-/** What tails ask of an engine, by session. */
+/** The queries of tails to an engine, by session. */
 class ReadCounter {
   reads: string[] = [];
   lookups: (readonly string[])[] = [];
@@ -69,7 +69,7 @@ function handle(driver: Driver, environment: Environment): Handle {
   return { storage, log: createLog(storage, createPayloads(storage), lookup) };
 }
 
-/** One event. */
+/** Creates a session, which is one event. */
 function create({ storage }: Handle, session: string): Promise<unknown> {
   const at = storage.environment.now();
   return storage.commit({
@@ -78,7 +78,7 @@ function create({ storage }: Handle, session: string): Promise<unknown> {
   });
 }
 
-/** One event more. */
+/** Writes one more event. */
 function write({ storage }: Handle, session: string): Promise<unknown> {
   const at = storage.environment.now();
   return storage.commit({
@@ -87,7 +87,7 @@ function write({ storage }: Handle, session: string): Promise<unknown> {
   });
 }
 
-/** Reads on by itself; a slow one takes its time over every event. */
+/** Reads a tail in the background; a slow reader pauses after every event. */
 class Reader {
   readonly seqs: number[] = [];
   readonly over: Promise<void>;
@@ -144,7 +144,7 @@ async function followed(
     await here.storage.close();
   });
   await until(() => readers.every(({ seqs }) => seqs.length === 1));
-  // PostgreSQL notifies when it has begun to listen, and then everything is looked at once.
+  // When the listener of PostgreSQL is connected, all logs are checked once.
   await sleep(100);
   asked.forget();
   return [here, asked, readers];
@@ -190,7 +190,7 @@ describe.each(ENGINES)("many tails on $name", (engine) => {
     expect(new Set(asked.lookups.flat())).toEqual(new Set(engine.name === "sqlite" ? [] : ["s7"]));
   });
 
-  test("LG7 what another handle writes costs one lookup, and a read where something is new", async () => {
+  test("LG7 a write of another handle costs one lookup, and one read per session with new events", async () => {
     const ground = await fresh(engine);
     const [, asked, readers] = await followed(ground, TAILS, NEVER_MS);
     const other = handle(await ground.another(), realEnvironment());
@@ -231,7 +231,7 @@ describe.each(ENGINES)("many tails on $name", (engine) => {
         for (let n = 0; n < 120; n++) await write(by, `s${(n * (i + 5)) % 12}`);
       }),
     );
-    // The last event in every session is one that this handle is not notified of.
+    // This handle is not notified of the last event in every session.
     for (const name of names) await write(other, name);
     const lengths = new Map<string, number>();
     for (const name of names) lengths.set(name, (await other.log.read(name)).length);
@@ -246,7 +246,7 @@ describe.each(ENGINES)("many tails on $name", (engine) => {
 const SQLITE = ENGINES.filter(({ name }) => name === "sqlite");
 
 describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
-  test("LG7 a tail that is not read is forgotten, and goes on where it was", async () => {
+  test("LG7 a tail that is not read keeps no resources, and continues where it was", async () => {
     const ground = await fresh(engine);
     const asked = new ReadCounter();
     const environment = simulatedEnvironment(1);
@@ -269,7 +269,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     expect((await tail.next()).done).toBe(true);
   });
 
-  test("LG7 a tail that is ended while it waits ends at once, and then gives nothing more", async () => {
+  test("LG7 a tail that is ended while it waits ends at once, and then returns no event", async () => {
     const ground = await fresh(engine);
     const here = handle(ground.driver, lookingEvery(NEVER_MS));
     await create(here, "s");
@@ -310,7 +310,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     const seqs: unknown[] = [];
     for (let n = 0; n < 19; n++) seqs.push((await late?.next())?.value?.seq);
     expect(seqs).toEqual(counted(31).slice(12));
-    // It has asked whether there is such a session, and not for events.
+    // It has looked up the session, and has not read events.
     expect(asked.reads).toEqual(["s"]);
     await write(here, "s");
     expect((await late?.next())?.value).toMatchObject({ seq: 32 });
@@ -318,14 +318,14 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     await here.storage.close();
   });
 
-  test("LG7 a tail does not rely on a read that began before what woke it was written", async () => {
+  test("LG7 a tail does not rely on a read that began before the write that woke it", async () => {
     const { driver, holdAnswers } = withHeldAnswers((await fresh(engine)).driver);
     const here = handle(driver, lookingEvery(NEVER_MS));
     await create(here, "s");
     const early = new Reader(here, "s");
     await until(() => early.seqs.length === 1);
     const answer = holdAnswers();
-    // Its read has found nothing, and is not yet answered, when the event is written and wakes the other.
+    // Its read has found no event and is not answered yet when the event is written and wakes the other tail.
     const late = here.log.tail("s", { after: 1 })[Symbol.asyncIterator]();
     const first = late.next();
     await sleep(20);
@@ -338,7 +338,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     await here.storage.close();
   });
 
-  test("LG7 a tail that shares a read still gets what was written while that read was answered", async () => {
+  test("LG7 a tail that shares a read still gets events written before that read was answered", async () => {
     const { driver, holdAnswers } = withHeldAnswers((await fresh(engine)).driver);
     const here = handle(driver, lookingEvery(NEVER_MS));
     await create(here, "s");

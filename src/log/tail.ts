@@ -1,5 +1,5 @@
-// A live tail: an iterator over a session's log that waits at the log's end for more. It reads pages and gives them out event
-// by event. Thousands of tails may follow one session: an event that another tail has given already costs no object more.
+// A live tail: an iterator over a session's log that waits at the end of the log for more events. It reads pages and
+// returns them event by event. Thousands of tails may follow one session, so they share event objects.
 import type { LogEvent } from "../contracts/log.ts";
 import type { LogFollower, LogMark } from "../contracts/storage/storage.ts";
 import type { LOG_VERBS } from "../contracts/verbs/log.ts";
@@ -15,7 +15,7 @@ type TailResult = EventResult | IteratorReturnResult<undefined>;
 
 const DONE: TailResult = Object.freeze({ value: undefined, done: true });
 
-/** What a tail has found out before its first read. */
+/** The session and the follower of a tail, known before its first read. */
 interface OpenedTail {
   readonly session: string;
   readonly types: ReadonlySet<string> | null;
@@ -28,16 +28,16 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
   readonly #options: TailValues;
   #opened: OpenedTail | null = null;
   #isOver = false;
-  /** Ends what the tail has begun; does so once. */
+  /** Releases the resources of the tail, once. */
   #release: () => void = () => {};
-  /** What was read and not yet given, from #index on. */
+  /** The current page; its events from #index on are not returned yet. */
   #page: EventPage | null = null;
   #index = 0;
-  /** The seq behind which the next read begins. */
+  /** The next read begins after this seq. */
   #after = 0;
-  /** Where to wait for more before the next read, because the log ended with the last page; null: read at once. */
+  /** The mark at which to wait before the next read, because the log ended with the last page; null: read at once. */
   #mark: LogMark | null = null;
-  /** Calls of next() that wait: they are answered one after the other. */
+  /** Waiting calls of next(), answered in order. */
   #waiting = 0;
   #lastAnswer: Promise<unknown> = Promise.resolve();
 
@@ -71,14 +71,14 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
     return Promise.reject(error);
   }
 
-  /** The next event of the page; null when nothing is left in it that the caller wants. */
+  /** The next event of the page that the caller wants; null if there is none. */
   #take(page: EventPage): Promise<EventResult> | null {
     const types = this.#opened?.types ?? null;
     let index = this.#index;
     while (index < page.rows.length && types !== null && !types.has(page.typeAt(index))) index++;
     this.#index = index + 1;
     if (this.#index >= page.rows.length) {
-      // Not kept while the caller is busy with its last event.
+      // Release the page while the caller processes its last event.
       this.#page = null;
       this.#after = page.lastSeq;
     }
@@ -135,7 +135,7 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
     };
   }
 
-  /** Waits for more where the log ended, and reads a page of it. */
+  /** Waits at the end of the log if needed, and reads a page. */
   async #read({ session, follower }: OpenedTail): Promise<void> {
     if (this.#mark !== null) await follower.grown(this.#after, this.#mark);
     this.#mark = null;
@@ -147,7 +147,7 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
     if (!page.isFull) this.#mark = page.mark;
     if (page.rows.length === 0) return;
     this.#page = page;
-    this.#index = page.indexBehind(this.#after);
+    this.#index = page.indexAfter(this.#after);
   }
 
   #end(): void {

@@ -1,4 +1,4 @@
-// Below the store: rows are changed as a fault or a careless editor would change them, and the log must say where.
+// Changes rows as a fault or a careless editor would, and tests that verification finds the place.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -6,7 +6,7 @@ import { toHex } from "../core/bytes.ts";
 import { genesis, nextHash } from "../core/hashing.ts";
 import { open } from "../open.ts";
 
-/** Everything that clearing a message leaves, but for the seq of the event that cleared it. */
+/** The columns as after a clear, up to the seq of the event that cleared the message. */
 const ERASED_BY =
   "UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq =";
 
@@ -74,7 +74,7 @@ for (const engine of ENGINES) {
         "UPDATE sessions SET chain = (SELECT hash FROM events WHERE seq = 9)",
         10,
       ],
-    ])("%s is found and the first bad seq is named", async (_, sql, badSeq) => {
+    ])("%s is found, and the first bad seq is reported", async (_, sql, badSeq) => {
       expect(await hf.log.verify("chat")).toMatchObject({ ok: true, seq: 10 });
       await run(sql);
       expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq });
@@ -95,7 +95,7 @@ for (const engine of ENGINES) {
       expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq: 1 });
     });
 
-    test("LG6 what was cleared is gone by the event that cleared it, and by no other", async () => {
+    test("LG6 a cleared message must name the event that cleared it, and no other", async () => {
       const other = { ...scope, agent: "other" };
       await hf.history.append(other, { role: "user", content: "stays" });
       await hf.history.append(scope, { role: "user", content: "of a run" }, { run: "r" });
@@ -126,7 +126,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("LG2 two events that changed places are found", async () => {
+    test("LG2 two swapped events are found", async () => {
       await run("UPDATE events SET seq = 100 WHERE seq = 5");
       await run("UPDATE events SET seq = 5 WHERE seq = 6");
       await run("UPDATE events SET seq = 6 WHERE seq = 100");
@@ -145,7 +145,7 @@ for (const engine of ENGINES) {
       expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
     });
 
-    test("LG4 an editor that hashes everything anew is found by an anchor kept elsewhere, and only by that", async () => {
+    test("LG4 an editor that rehashes everything is found only with an anchor that was kept elsewhere", async () => {
       const anchor = await hf.log.anchor("chat");
       let chain: Uint8Array = genesis("chat");
       for (let seq = 1; seq <= 10; seq++) {

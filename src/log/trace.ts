@@ -1,4 +1,5 @@
-// The trace of a session (rule SE9): its events in pages, each with summary, row and causes; and the walk along causes.
+// The trace of a session (rule SE9): its events in pages, each with summary, row and causes. Also the walk along
+// causes.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/locators.ts";
@@ -48,7 +49,7 @@ async function trace(storage: Storage, at: Locator, range: EventRange): Promise<
   }
 }
 
-/** Which turn was open, kept while going through the log and asked for only where it is not known. */
+/** Tracks the open turn while the trace goes through the log, and queries it only if it is unknown. */
 class OpenTurn {
   readonly #reader: CauseReader;
   readonly #session: string;
@@ -70,7 +71,7 @@ class OpenTurn {
 
   pass({ branch, seq, type }: TracedEventRow): void {
     if (type === "turn/begun") [this.#branch, this.#turn] = [branch, seq];
-    // A head may have ended it.
+    // A head may have ended the turn.
     else if (type === "head/created") this.#branch = null;
   }
 }
@@ -95,7 +96,7 @@ async function traceOf(
   };
 }
 
-/** The event of a head says only its id; the rest is in its row. */
+/** The event of a head contains only its id; the rest is in its row. */
 async function withHead(reader: CauseReader, event: LogEvent): Promise<LogEvent> {
   if (event.type !== "head/created") return event;
   const head = await reader.head(event.data.head);
@@ -128,13 +129,13 @@ async function walk(
     if (found === null) continue;
     if (causes.length === limit) return { event, causes, more: true };
     causes.push(found);
-    // What is waiting is bounded too: nothing beyond the limit is ever given.
+    // The queue is bounded too, because at most `limit` events are returned.
     if (queue.length < LIMITS.causes * 4) queue.push(...found.causeEventIds);
   }
   return { event, causes, more: false };
 }
 
-/** null when it, or its session, was erased. */
+/** null if the event or its session was erased. */
 async function traceAt(
   storage: Storage,
   reader: CauseReader,

@@ -1,5 +1,5 @@
-// Verifying a chain: every hash is computed again from what is stored, every column is compared with the envelope that
-// was hashed, and the end with what the session row says, so that a cut-off tail is seen too.
+// Verifies a chain: computes every hash again from the stored rows, compares every column with the hashed envelope, and
+// compares the end with the session row, so that a cut-off tail is detected too.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor, VerifyReport } from "../contracts/log.ts";
 import type { PlacedEventRow, WholeEventRow } from "../contracts/storage/rows.ts";
@@ -16,7 +16,7 @@ export const FIRST_BRANCH = 1;
 
 export const BEGINS_BRANCH: ReadonlySet<string> = new Set(["branch/begun", "head/moved"]);
 
-/** Empty in every event that adds no message. */
+/** Columns that are empty in every event without a message. */
 const MESSAGE_COLUMNS = [
   "role",
   "agent",
@@ -35,7 +35,7 @@ export interface ChainFault {
   readonly reason: string;
 }
 
-/** A place in the log: the event that was verified last. */
+/** The last verified event. */
 interface VerifiedPosition {
   readonly seq: number;
   readonly hash: Uint8Array;
@@ -44,7 +44,7 @@ interface VerifiedPosition {
 
 const ANCHOR_DIFFERS = "the anchor has another hash";
 
-/** `see`: called with every event in order, once it is verified. */
+/** `see` is called with every event in order, after it was verified. */
 export async function verifyChain(
   storage: Storage,
   session: string,
@@ -54,7 +54,7 @@ export async function verifyChain(
 ): Promise<VerifyReport> {
   for (const point of [from, anchor]) {
     if (point !== undefined && point.session !== session) {
-      throw new HoldfastError("InvalidArgument", "the anchor is of another session", {
+      throw new HoldfastError("InvalidArgument", "the anchor belongs to another session", {
         details: { session: point.session },
       });
     }
@@ -78,22 +78,22 @@ export async function verifyChain(
   const slice = new TimeSlice(storage.environment);
   while (seq < end) {
     const most = Math.min(PAGE, end - seq);
-    // One more: the next page begins behind a second event with the last seq of this one.
+    // One row more, because the next page would skip a second event with the last seq of this page.
     const rows = await storage.query("events.whole", { session, after: seq, limit: most + 1 });
-    if (rows.length === 0) return bad({ seq: seq + 1, reason: `the log ends at ${seq}, the session says ${end}` });
+    if (rows.length === 0)
+      return bad({ seq: seq + 1, reason: `the log ends at ${seq}, but the session row says ${end}` });
     const last = rows[most - 1]?.seq;
-    if (last !== undefined && rows[most]?.seq === last)
-      return bad({ seq: last, reason: `event ${last} is there twice` });
+    if (last !== undefined && rows[most]?.seq === last) return bad({ seq: last, reason: `event ${last} exists twice` });
     beyond = rows[most];
     for (const event of rows.slice(0, most)) {
       if (slice.isSpent) await slice.pause();
-      // The event that begins a branch is its first, and numbers it.
+      // The event that begins a branch is its first event, and its seq is the number of the branch.
       if (BEGINS_BRANCH.has(event.type)) branch = event.seq;
       const wrong = checkEvent(event, { seq, hash, branch });
       if (wrong !== null) return bad(wrong);
       const { erased_seq } = event;
       if (erased_seq !== null && !(await clears.cover(event, erased_seq))) {
-        return bad({ seq: event.seq, reason: `the message is gone, and event ${erased_seq} is not what cleared it` });
+        return bad({ seq: event.seq, reason: `the message is missing, and event ${erased_seq} did not clear it` });
       }
       see?.(event);
       seq = event.seq;
@@ -102,22 +102,22 @@ export async function verifyChain(
       if (anchor?.seq === seq && anchor.hash !== toHex(hash)) return bad({ seq, reason: ANCHOR_DIFFERS });
     }
   }
-  if (seq !== end) return bad({ seq: end + 1, reason: `the session says that its log ends at ${end}` });
+  if (seq !== end) return bad({ seq: end + 1, reason: `the session row says that its log ends at ${end}` });
   if (!sameBytes(hash, row.chain)) return bad({ seq: end, reason: "the session row has another chain hash" });
   if (row.branch !== branch) return bad({ seq: end, reason: "the session row is on another branch" });
-  // Nothing was read of a log that ends where verifying begins.
+  // If the log ends at the start of the verification, no event was read.
   if (start.seq === end) [beyond] = await storage.query("events.at", { session, seq: end + 1 });
   if (beyond !== undefined) {
     const [now] = await storage.query("session.get", { id: session });
     if (now !== undefined && now.seq <= end)
-      return bad({ seq: end + 1, reason: `there is an event behind the end of the log` });
+      return bad({ seq: end + 1, reason: `there is an event after the end of the log` });
   }
   if (anchor !== undefined && anchor.seq > end)
     return bad({ seq: end + 1, reason: `the log is shorter than the anchor` });
   return { ok: true, session, events, seq: end, hash: toHex(hash) };
 }
 
-/** Where verifying begins; what is before it must at least hold the points that were given. */
+/** Where the verification begins. The log before it must at least contain the given anchors. */
 async function startOf(
   storage: Storage,
   session: string,
@@ -129,7 +129,7 @@ async function startOf(
     place = { ...place, seq: from.seq, hash: fromHex(from.hash) ?? new Uint8Array() };
     if (from.seq > 0) {
       const [start] = await storage.query("events.at", { session, seq: from.seq });
-      if (start === undefined) return { seq: from.seq, reason: "the point to start from is not in the log" };
+      if (start === undefined) return { seq: from.seq, reason: "the anchor to start from is not in the log" };
       if (!sameBytes(start.hash, place.hash))
         return { seq: from.seq, reason: "the log has another hash at the starting point" };
       place = { ...place, branch: start.branch };
@@ -144,7 +144,7 @@ async function startOf(
   return place;
 }
 
-/** What is wrong with an event that should follow a place; also asked of events that come from elsewhere. */
+/** What is wrong with an event that should follow a position. Imports use it too. */
 export function checkEvent(event: WholeEventRow, { seq, hash: previous, branch }: VerifiedPosition): ChainFault | null {
   const expected = seq + 1;
   if (event.seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
@@ -154,7 +154,7 @@ export function checkEvent(event: WholeEventRow, { seq, hash: previous, branch }
   return checkColumns(event);
 }
 
-/** Whether its columns are what its envelope says. */
+/** Compares an event's columns with its envelope. */
 export function checkColumns(event: WholeEventRow): ChainFault | null {
   const { seq: expected } = event;
   if (isAsWritten(event)) return null;
@@ -165,15 +165,15 @@ export function checkColumns(event: WholeEventRow): ChainFault | null {
     ["type", event.type],
     ["at", event.at],
   ] as const) {
-    if (body[name] !== column) return { seq: expected, reason: `the column ${name} is not what the envelope says` };
+    if (body[name] !== column) return { seq: expected, reason: `the column ${name} does not agree with the envelope` };
   }
   const column = wrongColumn(event, body);
-  return column === null ? null : { seq: expected, reason: `the column ${column} is not what the envelope says` };
+  return column === null ? null : { seq: expected, reason: `the column ${column} does not agree with the envelope` };
 }
 
 /**
- * The columns of a message make the very envelope that was hashed, and its words their sha256: then all of them are as
- * they were written, and nothing has to be taken apart. What this does not recognise is looked at piece by piece.
+ * A fast check: builds the envelope from the columns of a message, and compares it with the hashed one. If they are
+ * equal, all columns are as they were written. Other events are checked field by field.
  */
 function isAsWritten(event: WholeEventRow): boolean {
   const { type, at, agent, run, role, key, sha256: digest, salt, words, content, erased_seq } = event;
@@ -194,7 +194,7 @@ function isAsWritten(event: WholeEventRow): boolean {
 
 type Envelope = Readonly<Record<string, unknown>>;
 
-/** Of the message this event added: the first column that is not what was hashed. */
+/** The first column of the event's message that differs from what was hashed. */
 function wrongColumn(event: WholeEventRow, body: Envelope): string | null {
   const { role, agent, run, key, sha256: digest, salt, words, content: blob, erased_seq } = event;
   if (JOURNAL.test(event.type)) return wrongInJournal(event, body);
@@ -215,14 +215,14 @@ function opens(said: unknown, salt: Uint8Array | null, digest: Uint8Array): bool
   return commitment(salt, digest) === said;
 }
 
-/** Words that hash to the digest, or the blob of that name. */
+/** The inline content must hash to the digest, or the blob must have this name. */
 function wrongCarried({ words, content, content_sha256: blob }: WholeEventRow, digest: Uint8Array): string | null {
   if ((words === null) === (content === null)) return "content";
   if (words !== null) return sameBytes(sha256(words), digest) ? null : "words";
   return blob !== null && sameBytes(blob, digest) ? null : "content";
 }
 
-/** Events of runs have no message, and carry one payload or none. */
+/** Checks an event of a run. It has no message, and one payload or none. */
 const JOURNAL = /^(run|step|iteration|checkpoint)\//;
 const OF_MESSAGES_ONLY = ["role", "agent", "key", "chars"] as const;
 
@@ -240,7 +240,7 @@ function wrongInJournal(event: WholeEventRow, body: Envelope): string | null {
   return wrongCarried(event, digest);
 }
 
-/** The events that cleared messages, each looked at once: a message is gone because one of them says so. */
+/** Cache of the events that cleared messages. An erased message is valid only if one of them cleared it. */
 export class Clears {
   readonly #storage: Storage;
   readonly #session: string;
@@ -274,7 +274,7 @@ export class Clears {
   }
 }
 
-/** By the envelope alone: it is what is hashed, and the columns are compared with it in their turn. */
+/** Decoded from the envelope alone, because the envelope is hashed, and columns are compared with it separately. */
 function clearOf(event: PlacedEventRow | undefined): Envelope | null {
   const body = event === undefined ? null : parse(event.body);
   return CLEARS.has(body?.type) ? body : null;
@@ -282,9 +282,7 @@ function clearOf(event: PlacedEventRow | undefined): Envelope | null {
 
 const CLEARS: ReadonlySet<unknown> = new Set(["messages/cleared", "run/deleted", "checkpoint/deleted"]);
 
-/**
- * The payloads of a run are removed with the run, those of a caller's own loop when the caller deletes its checkpoint.
- */
+/** A run's payloads are removed with the run; those of a caller's own loop when the caller deletes its checkpoint. */
 function coversJournal(clear: Envelope, run: string | null, body: Uint8Array): boolean {
   const data = (clear.data ?? {}) as Envelope;
   if (run !== null) return clear.type === "run/deleted" && data.run === run;

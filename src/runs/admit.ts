@@ -1,11 +1,11 @@
-// Letting a run that came with an archive go on here, together with its children.
+// Releases a held run, which came with an archive, together with its children, so that workers here can claim it.
 
 import type { Write } from "../contracts/storage/commit.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { isHeldRun } from "../core/run-owner.ts";
 
-/** Writes no event: the log stays the same as in the store that the run came from. */
+/** Writes no event, so that the log stays the same as in the store that the run was exported from. */
 export async function admitRun(storage: Storage, row: RunRow): Promise<void> {
   const writes = (await family(storage, row))
     .filter(isHeldRun)

@@ -1,4 +1,4 @@
-// What validators are given, and what is said of what they refuse.
+// What validators get, and the errors for values that they refuse.
 import { expect, test } from "vitest";
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { StandardSchema, ValidationResult } from "../contracts/standard-schema.ts";
@@ -36,7 +36,7 @@ test("RU15 done() without a value gives its validator null", async () => {
   expect(await validateValue(never, null, "InvalidOutput", "value")).toBeUndefined();
 });
 
-test("RU15 of many issues the first ten are told, and how many more there are", async () => {
+test("RU15 an error names the first ten issues, and the number of the others", async () => {
   const issues = Array.from({ length: 12 }, (_, i) => ({ message: `wrong ${i}`, path: ["list", { key: i }] }));
   const refused = await validateValue(
     schema(() => ({ issues })),
@@ -48,7 +48,7 @@ test("RU15 of many issues the first ten are told, and how many more there are", 
   expect((refused as Error).message).not.toContain("wrong 10");
 });
 
-test("RU16 a tool whose rule decides by its input counts as one that asks", () => {
+test("RU16 a tool with an approval rule that decides by the input counts as a tool that asks for approval", () => {
   expect(
     [true, () => true, false, undefined].map((approve) => asksForApproval(approve === undefined ? {} : { approve })),
   ).toEqual([true, true, false, false]);

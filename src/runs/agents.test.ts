@@ -1,4 +1,4 @@
-// Agents whose state and input have types: what the compiler says of them. The rest is in the suites.
+// Compile-time checks of agents with typed state and input. The suites test their behaviour.
 import { expect, expectTypeOf, test } from "vitest";
 import type { Json } from "../contracts/json.ts";
 import { defineAgent, open } from "../index.ts";
@@ -23,7 +23,7 @@ const counter = defineAgent<State, Input>({
     const twice = await it.tool<number>("double", state.n);
     expectTypeOf(twice).toEqualTypeOf<number>();
     const [again] = await it.parallel<[number]>((one) => one.tool<number>("double", one.input.most));
-    // @ts-expect-error a state of another shape is none of its own
+    // @ts-expect-error a state of another shape
     const wrong = () => it.next({ n: "one" });
     expectTypeOf(wrong).toBeFunction();
     return state.seen.length === 1
@@ -45,9 +45,9 @@ const plain = defineAgent({
     expectTypeOf(tool).returns.resolves.toEqualTypeOf<Json>();
     expectTypeOf(signal).returns.resolves.toEqualTypeOf<Json>();
     const child = await it.spawn(counter, { input: { most: 3 } });
-    // @ts-expect-error a child is given what it says it takes
+    // @ts-expect-error a child needs an input of its type
     const wrong = () => it.spawn(counter, { input: { moost: 3 } });
-    // @ts-expect-error and something, when it takes something
+    // @ts-expect-error a child that declares an input needs one
     const none = () => it.spawn(counter);
     const any = () => it.spawn(plain0);
     expectTypeOf([wrong, none, any]).toBeArray();
@@ -55,10 +55,10 @@ const plain = defineAgent({
   },
 });
 
-// @ts-expect-error the first state is one of its states
+// @ts-expect-error the first state must have the type of the state
 defineAgent<State>({ id: "wrong", version: "1", initial: () => ({ n: 1 }), iterate: (it) => it.done() });
 
-test("RU8 an agent sees its state and its input as the types it names", async () => {
+test("RU8 an agent gets its state and its input with their declared types", async () => {
   const hf = await open(":memory:");
   const { value } = await hf.runs.execute(counter, { session: "s", input: { most: 3 } });
   expect(value).toEqual({ twice: 8, again: 6 });

@@ -1,5 +1,5 @@
-// Agents as they are defined in code: checked once, and pinned by what a run must not change under itself.
-// Validators of agents and tools are any Standard Schema.
+// Checks agents as they are defined in code, and computes the hash of the tools and models that a run is pinned to.
+// Validators of agents and tools may be any Standard Schema.
 
 import type { AgentDefinition, AgentSpec, UntypedSignals, Verdict } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -34,8 +34,8 @@ const LONGEST_MS = 1e15;
 const TOOL = ["description", "input", "inputSchema", "output", "effect", "retry", "approve", "execute"] as const;
 
 /**
- * The definition itself, once it is known to be one. Types are inferred from validators and from the tools. Those that are named,
- * `defineAgent<State, Input>({ … })`, are taken as they are; then the tools are not typed.
+ * Checks a definition and returns it. Types are inferred from validators and from the tools. With explicit types,
+ * `defineAgent<State, Input>({ … })`, nothing is inferred, and the tools are untyped.
  */
 export function defineAgent<
   State = Json,
@@ -74,7 +74,7 @@ export function defineAgent<
   return agent;
 }
 
-/** A worker knows no more of the agent's state than that it is JSON. */
+/** Checks an agent. The worker only knows that the agent's state is JSON. */
 export function checkAgent(agent: unknown): AgentDefinition {
   const given = checkRecord(agent, "agent", AGENT);
   checkId(given.id, "agent.id");
@@ -125,7 +125,9 @@ function checkRetry(value: unknown, what: string): void {
   }
 }
 
-/** Limits that agents declare and give to their children. Those that callers give are declared with the verbs. */
+/**
+ * Checks limits that agents declare or pass to their children. The declarations of the verbs check limits of callers.
+ */
 export function checkLimits(value: unknown, what: string): RunLimits {
   const given = checkRecord(value, what, LIMITS);
   for (const name of ["iterations", "wallMs", "tokens"] as const) {
@@ -133,12 +135,12 @@ export function checkLimits(value: unknown, what: string): RunLimits {
   }
   const { costUsd } = given;
   if (costUsd !== undefined && (typeof costUsd !== "number" || !(costUsd >= 0) || !Number.isFinite(costUsd))) {
-    throw invalid(`${what}.costUsd`, "a number from 0 on", costUsd);
+    throw invalid(`${what}.costUsd`, "a number of at least 0", costUsd);
   }
   return given;
 }
 
-/** A worker finds the agent of a run by its id. */
+/** A worker finds the agent of a run by its id, so ids must differ. */
 export function refuseSameIds(agents: readonly AgentDefinition[]): void {
   const ids = new Set<string>();
   for (const { id } of agents) {
@@ -154,22 +156,22 @@ export function checkSame(row: RunRow, agent: AgentDefinition, { allowMismatch =
       hint,
     });
   const own = "Resume it with the agent that began it";
-  if (row.agent !== agent.id) throw mismatch("the agent", row.agent, agent.id, `${own}: no other can.`);
+  if (row.agent !== agent.id) throw mismatch("the agent", row.agent, agent.id, `${own}.`);
   if (allowMismatch) return;
   if (row.agent_version !== agent.version) {
-    const hint = `${own}; if the change does it no harm, with allowMismatch: true.`;
+    const hint = `${own}. If the change does no harm to the run, pass allowMismatch: true.`;
     throw mismatch("version", row.agent_version, agent.version, hint);
   }
   const toolset = toolsetOf(agent);
   if (!sameBytes(row.toolset, toolset)) throw otherTools(row, agent, toolset);
 }
 
-/** The run keeps only a hash: what changed can be named only where a single change explains it. */
+/** The run stores only a hash, so the error can name the change only if a single one explains it. */
 function otherTools({ id, toolset: then }: RunRow, agent: AgentDefinition, now: Uint8Array): HoldfastError {
   const change = changeSince(then, agent) ?? "with other tools or models than the agent has now, or declared otherwise";
   return new HoldfastError("AgentMismatch", `the run ${JSON.stringify(id)} was begun ${change}`, {
     details: { run: id, what: "the tools", recorded: toHex(then), given: toHex(now) },
-    hint: "Resume it with the tools and models it began with; if the change does it no harm, with allowMismatch: true.",
+    hint: "Resume it with the tools and models it began with. If the change does no harm to the run, pass allowMismatch: true.",
   });
 }
 
@@ -181,8 +183,8 @@ export function waitBefore(attempt: number, { backoffMs = 500, maxBackoffMs = 30
 const APPROVED = ", approved";
 
 /**
- * Names and effects of an agent's tools, names of its models. A run is pinned to them: with others, a recorded step could mean
- * something else.
+ * Names and effects of an agent's tools, and names of its models. A run is pinned to them, because with others a
+ * recorded step could mean something else.
  */
 interface Toolset {
   readonly tools: Readonly<Record<string, string>>;
@@ -209,7 +211,10 @@ function hashOf(toolset: Toolset): Uint8Array {
   return sha256(encodeText(canonicalJson({ ...toolset })));
 }
 
-/** The one change that leads from what was recorded to the agent as it is; null when no single one does, or something is gone. */
+/**
+ * The single change that leads from the recorded toolset to the agent's; null if no single one does, or a tool or model
+ * was removed.
+ */
 function changeSince(recorded: Uint8Array, agent: AgentDefinition): string | null {
   const { tools, models } = declaredBy(agent);
   const found = [
@@ -236,7 +241,7 @@ function changeSince(recorded: Uint8Array, agent: AgentDefinition): string | nul
   return found?.[0] ?? null;
 }
 
-/** As a run is pinned to it. */
+/** Whether the tool ever asks for approval; a run is pinned to this. */
 export function asksForApproval({ approve = false }: Pick<Tool, "approve">): boolean {
   return approve !== false;
 }
@@ -255,14 +260,14 @@ export class ValidationError extends Error {
   }
 }
 
-/** The tool has returned, and its validator refused what it gave. */
+/** Whether the tool has returned and its validator refused the result. */
 export function isInvalidOutput(error: unknown): boolean {
   return error instanceof ValidationError && error.code === "InvalidOutput";
 }
 
 const MOST_ISSUES = 10;
 
-/** Throws unless the value is a validator. Those of some libraries are functions. */
+/** Throws unless the value is a validator. In some libraries validators are functions. */
 function checkValidator(value: unknown, what: string): void {
   if (value === undefined) return;
   const isHolder = (typeof value === "object" && value !== null) || typeof value === "function";
@@ -282,13 +287,13 @@ export async function validateValue(
   if (schema === undefined) return value;
   const result = await runValidator(schema, value);
   if (result.issues === undefined) return result.value;
-  // JSON has no undefined: null stands for what was left out.
+  // JSON has no undefined: null stands for a missing value.
   const other = value === null ? await runValidator(schema, undefined) : result;
   if (other.issues === undefined) return other.value;
   throw new ValidationError(code, what, describeIssues(result.issues));
 }
 
-/** A validator that throws has refused the value: the iteration is told, and a replay is told the same. */
+/** A validator that throws has refused the value. The iteration gets the error, and so does a replay. */
 async function runValidator(schema: StandardSchema, value: unknown): Promise<ValidationResult<unknown>> {
   try {
     return await schema["~standard"].validate(value);
@@ -306,7 +311,7 @@ function describeIssues(issues: readonly ValidationIssue[]): string {
   return `${shown.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
 }
 
-/** What the agent gets as its input. The store keeps the input as the caller gave it; every worker validates it again. */
+/** The input as the agent gets it. The store keeps the caller's input; every worker validates it again. */
 export async function validateInput({ id, input }: AgentDefinition, given: Json): Promise<Json> {
   try {
     return (await validateValue(input, given, "InvalidInput", `input of the agent ${id}`)) as Json;
@@ -326,7 +331,7 @@ export function checkVerdict(returned: unknown): Verdict {
   throw new HoldfastError("InvalidArgument", "iterate() must return next(state), done(value) or fail(error)");
 }
 
-/** With the state or the value as its validator returns it. */
+/** The verdict, with the state or the value as the validator returns it. */
 export async function validateVerdict(agent: AgentDefinition, verdict: Verdict): Promise<Verdict> {
   if (verdict.verdict === "next" && agent.state !== undefined) {
     return { verdict: "next", state: await validateState(agent, verdict.state) };

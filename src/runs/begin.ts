@@ -1,6 +1,6 @@
-// Beginning a run: which run a call of execute() or start() means, a new one or one that is there already, so that a killed program
-// can simply be started again (rule RU2); and what a new run consists of: its row, its first event and, where it continues another
-// run, the checkpoint that it continues from.
+// Begins runs. Decides whether a call of execute() or start() means a new run or an existing one, so that a killed
+// program can simply be started again (rule RU2). Writes a new run: its row, its first event and, if it continues
+// another run, the checkpoint that it continues from.
 
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -29,31 +29,31 @@ import { findRetry, findRewind } from "./retry-chain.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 import { payloadExtras, payloadFields } from "./writer.ts";
 
-export interface MeantRun {
+export interface ResolvedRun {
   readonly row: RunRow;
-  /** This call created it, and its owner has the lease. */
+  /** True if this call created the run, and its owner has the lease. */
   readonly isNew: boolean;
 }
 
-/** Of several calls at once with the same id, one creates the run and the others find it. */
+/** Of several concurrent calls with the same id, one creates the run and the others find it. */
 const MOST_TRIES = 8;
 
-/** How the call waits until an owner in an unknown state has shown whether it is alive. */
+/** How the call waits to find out whether an owner in an unknown state is alive. */
 export interface OwnerWaiting {
   readonly signal: AbortSignal;
   readonly onWait: (wait: RunWait) => void;
-  /** Throws when the call was aborted or the handle is being closed. */
+  /** Throws if the call was aborted or the handle is being closed. */
   readonly refuseStopped: () => void;
 }
 
-/** `waiting` is null for a call that does not work on the run itself: it continues none that was interrupted. */
+/** `waiting` is null for a call that does not execute the run itself, and so continues no interrupted run. */
 export async function findOrCreateRun(
   host: RunHost,
   agent: AgentDefinition,
   run: RunDescription,
   owner: string | null,
   waiting: OwnerWaiting | null,
-): Promise<MeantRun> {
+): Promise<ResolvedRun> {
   const { session, id, input } = run;
   for (let tries = 1; ; tries++) {
     const found =
@@ -72,13 +72,13 @@ export async function findOrCreateRun(
   }
 }
 
-/** Another call has just created the run with that id: the session is busy with it, or the id is in use. */
+/** Whether another call has just created the run with this id: the session is busy with it, or the id is in use. */
 function isCreatedMeanwhile(error: unknown, id: string | undefined): boolean {
   if (id === undefined || !(error instanceof HoldfastError)) return false;
   return error.code === "AlreadyExists" || (error.code === "SessionBusy" && error.details.run === id);
 }
 
-/** The run of that id, or the one that retries it in the end; null: there is none yet. */
+/** The run with this id, or the last run of its retry chain; null if there is none yet. */
 async function findNamed(
   { storage, payloads }: RunHost,
   agent: AgentDefinition,
@@ -94,7 +94,7 @@ async function findNamed(
   return lastRetry(storage, row);
 }
 
-/** null: no run has the id, or ever had it. An id whose run is gone is never used again. */
+/** null if no run has or ever had the id. The id of a deleted run is never used again. */
 async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
   const [row] = await storage.query("run.get", { id });
   if (row !== undefined) return row;
@@ -106,7 +106,7 @@ async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
   return made ?? null;
 }
 
-/** The run that continues a failed or cancelled one in the end: its retry, or the one that a rewind began in its place. */
+/** The last run that continues a failed or cancelled one: its retry, or the run that a rewind began in its place. */
 async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
   if (row.status !== "failed" && row.status !== "cancelled") return row;
   const next = (await findRetry(storage, row)) ?? (await findRewind(storage, row));
@@ -115,7 +115,7 @@ async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
 }
 
 /**
- * The unfinished run of the session, if it is one of this agent with this input that no living worker has; null: there is no
+ * The unfinished run of the session, if it has this agent and this input and no living worker; null if there is no
  * unfinished run. An owner in an unknown state is watched for the length of its lease.
  */
 async function findInterrupted(
@@ -127,8 +127,8 @@ async function findInterrupted(
 ): Promise<RunRow | null> {
   const [active] = await storage.query("run.active", { session });
   if (active === undefined) return null;
-  const isMeant = waiting !== null && active.nested === 0 && active.agent === agent.id && !isHeldRun(active);
-  if (!isMeant || !(await hasInput(storage, payloads, active, input))) throw busy(storage, active);
+  const isMatch = waiting !== null && active.nested === 0 && active.agent === agent.id && !isHeldRun(active);
+  if (!isMatch || !(await hasInput(storage, payloads, active, input))) throw busy(storage, active);
   if (!isAtWork(active)) return active;
   if (active.owner !== null && ownerLiveness(storage.environment, active.owner) === "alive")
     throw busy(storage, active);
@@ -142,7 +142,7 @@ function busy({ environment }: Storage, active: RunRow): HoldfastError {
   return sessionBusy(active, environment);
 }
 
-/** Whether it was begun with that input; an input that was erased with its session is no input. */
+/** Whether the run was begun with this input; an erased input equals no input. */
 async function hasInput(storage: Storage, payloads: RunHost["payloads"], row: RunRow, input: Json): Promise<boolean> {
   const created = await eventOf(storage, row.session, row.first_seq);
   return orderedJson(await payloadOf(payloads, row.session, created)) === orderedJson(input);
@@ -153,9 +153,9 @@ function otherRun({ id, status }: RunRow, what: "session" | "agent" | "input", r
     recorded === undefined
       ? "it was begun with another input"
       : `its ${what} is ${JSON.stringify(recorded)}, not ${JSON.stringify(given)}`;
-  return new HoldfastError("Conflict", `There is a run ${JSON.stringify(id)} already, and ${differs}.`, {
+  return new HoldfastError("Conflict", `A run ${JSON.stringify(id)} exists already, and ${differs}.`, {
     details: { kind: "run", id, what, status, ...(recorded === undefined ? {} : { recorded, given }) },
-    hint: `Give another id to another piece of work. runs.get(${JSON.stringify(id)}) shows the run.`,
+    hint: `Use another id for other work. runs.get(${JSON.stringify(id)}) shows the run.`,
   });
 }
 
@@ -163,7 +163,7 @@ function otherRun({ id, status }: RunRow, what: "session" | "agent" | "input", r
 const DELETED = 0;
 export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
 
-/** Everything that a new run begins with. */
+/** Everything that a new run is created from. */
 export interface NewRun {
   readonly id: string;
   readonly session: string;
@@ -174,17 +174,19 @@ export interface NewRun {
   readonly priority: number;
   readonly leaseMs: number;
   readonly parent: string | null;
-  /** As in the row. */
+  /** The value of the column `nested`. */
   readonly nested: 0 | 1 | 2;
-  /** The worker that has its lease from the beginning; null: any worker may claim it. */
+  /** The owner that has the lease from the beginning; null: any worker may claim the run. */
   readonly owner: string | null;
   readonly input: PreparedPayload;
-  /** Continues after this iteration of that run; `isRetry`: what that run had done since counts as done. */
+  /**
+   * The run and the iteration to continue after. `isRetry`: the steps that this run has completed since count as done.
+   */
   readonly from?: {
     readonly run: string;
     readonly session: string;
     readonly iteration: number;
-    /** null: from the beginning. */
+    /** null if it starts from the beginning. */
     readonly state: PreparedPayload | null;
     readonly isRetry: boolean;
     /** The random seed of the retry chain. */
@@ -195,7 +197,7 @@ export interface NewRun {
 export interface BegunRun {
   readonly events: readonly EventDraft[];
   readonly commit: Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "wakes">;
-  /** The row, given the seq of the first of its events. */
+  /** Makes the row, from the seq of the run's first event. */
   readonly row: (seq: number) => RunRow;
 }
 
@@ -273,7 +275,7 @@ function fromData({ run, session, iteration, isRetry, chance }: NonNullable<NewR
   return { run, session, iteration, ...(isRetry ? { chance, retry: true } : {}) };
 }
 
-/** The checkpoint of another run, as this run's own. */
+/** Writes the checkpoint of another run as the first checkpoint of this run. */
 function readRetryChain(
   { id, session, agent }: NewRun,
   state: PreparedPayload,
@@ -300,9 +302,9 @@ export interface RunPlacement {
   readonly owner: string | null;
 }
 
-/** What the caller says about a new run, checked and with its defaults. */
+/** The caller's description of a new run, checked and with defaults. */
 export interface RunDescription extends Omit<ValueOf<typeof RUN_INPUT>, "input"> {
-  /** A copy that nothing else refers to. */
+  /** A private copy. */
   readonly input: Json;
 }
 
@@ -367,7 +369,10 @@ async function createRun(
   });
 }
 
-/** An id is used once: keys are made of it, and a worker of a deleted run must not be mistaken for one of a new run. */
+/**
+ * An id is used once, because idempotency keys contain it, and a worker of a deleted run must not be mistaken for one
+ * of a new run.
+ */
 export async function refuseId(storage: Storage, id: string): Promise<void> {
   const [taken] = await storage.query("run.taken", { id });
   if (taken !== undefined) throw taken.session_no === DELETED ? runDeleted(id) : runExists(id);
@@ -380,15 +385,15 @@ export async function refuseTaken(storage: Storage, { id, session, nested }: New
 }
 
 function runDeleted(id: string): HoldfastError {
-  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was deleted; ids are not used again`, {
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was deleted, and its id cannot be used again`, {
     details: { kind: "run", id, deleted: true },
-    hint: "Leave the id out to be given one, or choose another.",
+    hint: "Choose another id, or leave it out: then the store makes one.",
   });
 }
 
 function runExists(id: string): HoldfastError {
-  return new HoldfastError("AlreadyExists", `there is a run ${JSON.stringify(id)} already`, {
+  return new HoldfastError("AlreadyExists", `a run ${JSON.stringify(id)} exists already`, {
     details: { kind: "run", id },
-    hint: "Leave the id out to be given one; runs.get() shows the one there is.",
+    hint: "Leave the id out: then the store makes one. runs.get() shows the existing run.",
   });
 }

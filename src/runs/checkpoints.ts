@@ -1,5 +1,5 @@
-// Checkpoints: the state of a loop after an iteration. Runs write their own; other loops save and load theirs by session and
-// agent.
+// Checkpoints: the state of a loop after an iteration. Runs write their own. Other loops save and load them by session
+// and agent.
 
 import type { Checkpoint } from "../contracts/checkpoints.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -67,12 +67,12 @@ export async function saveCheckpoint(
   });
 }
 
-/** Not ended: at work, in doubt, or waiting for a person. */
+/** Whether the step has not ended: it is executing, in doubt, or waiting for a person. */
 function isPending({ status }: StepRecord): boolean {
   return status === "started" || status === "asked";
 }
 
-/** Adds what the journal has since: tools that were called and have not returned, and the last result. */
+/** Adds what the journal has since the checkpoint: tool calls without a result, and the last result. */
 export async function runCheckpoint(
   storage: Storage,
   payloads: Payloads,
@@ -124,16 +124,20 @@ export async function loadCheckpoint(
   return row === undefined ? null : checkpointOf(payloads, row);
 }
 
-/** The event of a checkpoint, which says of which iteration it is: the row alone is not trusted. */
+/** The event of a checkpoint. It states the iteration, because the row alone is not trusted. */
 export function checkpointEvent(row: CheckpointRow): JournalEntry {
   const { session, seq, agent, run, iteration } = row;
   const entry = decodeEntry(session, row);
   const isOwn = run !== NO_RUN || entry.agent === agent;
   if (entry.data.iteration === iteration && isOwn) return entry;
-  throw new HoldfastError("StoreCorrupted", `the checkpoint at event ${rowId(session, seq)} is not what its row says`, {
-    details: { kind: "checkpoint", session, seq, iteration },
-    hint: "`npx holdfast check` names what does not agree; restore the store from a backup.",
-  });
+  throw new HoldfastError(
+    "StoreCorrupted",
+    `the checkpoint at event ${rowId(session, seq)} does not agree with its row`,
+    {
+      details: { kind: "checkpoint", session, seq, iteration },
+      hint: "Run `npx holdfast check` to list all differences, and restore the store from a backup.",
+    },
+  );
 }
 
 async function checkpointOf(payloads: Payloads, row: CheckpointRow): Promise<Checkpoint> {

@@ -1,5 +1,5 @@
-// Child runs: begun once, under an id that follows from the step, with the invocation that names their caller. The parent's worker
-// works on a child while it can, and the parent waits for it otherwise.
+// Child runs. A child is begun once, with an id that is derived from the step, together with the invocation that names
+// its caller. The parent's worker executes the child when it can; otherwise the parent waits for it.
 
 import type { AgentDefinition, SpawnOptions } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -38,7 +38,7 @@ export async function spawnRun(
   const identity = steps.identify(request);
   let record: StepRecord | undefined;
   try {
-    // Counted as at work from the call on, until the child has ended or waits: the agent need not await it.
+    // Counts as work under way from the call until the child ends or waits, even if the agent does not await it.
     const look = async (): Promise<ChildLook> => {
       const decision = await steps.decide(identity);
       if (decision.action === "reuse" && decision.record.status === "failed") throw steps.failure(decision.record);
@@ -71,33 +71,39 @@ export async function spawnRun(
 interface ChildLook {
   readonly id: string;
   readonly isOver: boolean;
-  /** The end of the child is the end of the step. */
+  /** The child has ended, and with it the step. */
   readonly isOurs?: boolean;
   readonly wait?: ChildEnd;
 }
 
-/** The child of a step: one that exists, or one to begin, perhaps in place of a cancelled one. */
+/** The child of a step: an existing one, or one to begin, perhaps in place of a cancelled child. */
 type StepChild =
   | { readonly id: string; readonly isLeaving: boolean }
   | { readonly id: null; readonly cancelled: RunRow | undefined };
 
-/** A child of a retried run was cancelled with that run, unless it had ended or was itself retried. */
+/**
+ * Finds the child of a step. A child of a retried run was cancelled with that run, unless it had ended or was itself
+ * retried.
+ */
 async function childAt({ storage, writer }: IterationHost, record: StepRecord | undefined): Promise<StepChild> {
   if (record?.data.run === undefined) return { id: null, cancelled: undefined };
   const id = childIn(record);
   if (record.status !== "failed" && record.seq >= writer.row.first_seq) return { id, isLeaving: false };
   const last = await lastInChain(storage, await existingRun(storage, id));
   if (last.status === "cancelled") return { id: null, cancelled: last };
-  // Its worker has not learned yet that it is cancelled.
+  // The child's worker has not noticed the cancellation yet.
   return { id: last.id, isLeaving: last.ended_at === null };
 }
 
-/** Read from the step, because the id follows from the run that began the child, which may be another than this one. */
+/**
+ * The child's id from the step's record. It cannot be derived, because another run of the retry chain may have begun
+ * the child.
+ */
 function childIn(record: StepRecord | undefined): string {
   return String(record?.data.run ?? "");
 }
 
-/** Read from the end of the step: it may be a run that retried the child which was begun. */
+/** The child's id from the end of the step: it may be a run that retried the original child. */
 async function endedIn(steps: Steps, record: StepRecord): Promise<string> {
   const kept = (await steps.payload(record)) as { readonly run?: unknown } | null;
   return typeof kept?.run === "string" ? kept.run : childIn(record);
@@ -133,9 +139,9 @@ async function begin(
     const begin = (pending: readonly EventDraft[]) =>
       decide<number>(storage, async () => {
         const [known] = await storage.query("run.get", { id });
-        // An earlier try of this commit, whose outcome was lost with the connection, has happened.
+        // An earlier try of this commit has happened, but its outcome was lost with the connection.
         if (known !== undefined) return { answer: (await writer.findStep(identity.path))?.seq ?? 0 };
-        // This row is used below: if the run ends during the reads, the writer has a newer one.
+        // Use this row below: if the run ends during the reads, the writer has a newer one.
         const row = await writer.reload();
         const at = storage.environment.now();
         const begun = beginRun(birth, at);
@@ -145,9 +151,9 @@ async function begin(
           commit: {
             ...begun.commit,
             sessions: sessions ?? [],
-            // At the parent's version: a child that begins while its parent ends would have no parent at work.
+            // Guards the parent's version: a child that begins while its parent ends would never be executed.
             guards: [atEpoch(row), atVersion(row), ...guards, ...(begun.commit.guards ?? [])],
-            // The invocation's event comes right before the intent.
+            // The event of the invocation comes directly before the intent.
             events: [...pending, ...events, draft, ...begun.events],
           },
           answer: (done) => done.events[pending.length + events.length]?.seq ?? 0,
@@ -168,16 +174,16 @@ async function childOf(
   const { input, session, sameSession = false, forget = false, limits } = options;
   if (forget && !sameSession) {
     throw new HoldfastError("InvalidArgument", "forget is for children that work in the same session", {
-      hint: "A child session of its own can be deleted afterwards.",
+      hint: "Leave `forget` out: a separate child session can be deleted afterwards.",
     });
   }
   if (!sameSession && session === row.session) {
     throw new HoldfastError(
       "InvalidArgument",
-      `the run ${JSON.stringify(row.id)} itself works in ${JSON.stringify(session)}`,
+      `the run ${JSON.stringify(row.id)} itself works in the session ${JSON.stringify(session)}`,
       {
         details: { kind: "session", id: session, run: row.id },
-        hint: "Say { sameSession: true } for a child that works there too, or leave the session out.",
+        hint: "Pass { sameSession: true } if the child shall work in the same session, or leave the session out.",
       },
     );
   }
@@ -194,7 +200,7 @@ async function childOf(
   return prepareRun(storage, prepare, agent, run, { parent: row.id, nested, owner: row.owner });
 }
 
-/** The child's session, and the row in the caller's log that says why the session exists. */
+/** Creates the child's session, and the invocation in the caller's log. */
 async function invocationCommit(
   storage: Storage,
   row: RunRow,
@@ -203,13 +209,13 @@ async function invocationCommit(
   at: number,
 ): Promise<Commit> {
   if (session === row.session) return { sessions: [{ id: session, mode: "existing", at }] };
-  // The invocation of the cancelled child stays.
+  // The child continues in the session and under the invocation of the cancelled child.
   if (cancelled !== undefined) return { sessions: [row.session, session].map((id) => ({ id, mode: "existing", at })) };
   const spawn = checkSpawn({ label: agent, session: { id: session, agent } });
   return (await decideSpawn(storage, row.session, spawn, session)).commit;
 }
 
-/** A child that continues where the cancelled one ended: what that one had done counts as done. */
+/** A child that continues where the cancelled one ended: the completed steps of that run count as done. */
 async function inPlaceOf(
   storage: Storage,
   payloads: Payloads,
@@ -224,24 +230,29 @@ async function inPlaceOf(
 }
 
 function sessionRewound({ id, session }: RunRow): HoldfastError {
-  return new HoldfastError("NotFound", `what the child ${JSON.stringify(id)} had done was taken back in its session`, {
-    details: { kind: "run", id, session },
-    hint: "runs.fork() goes on from one of its parent's iterations.",
-  });
+  return new HoldfastError(
+    "NotFound",
+    `the session of the child ${JSON.stringify(id)} was rewound to before its work`,
+    {
+      details: { kind: "run", id, session },
+      hint: "Continue from one of its parent's iterations with runs.fork().",
+    },
+  );
 }
 
-/** The seq of the intent that first began a child at this place: the invocation's event is in front of it. */
+/** The seq of the intent that first began a child at this step. The event of the invocation comes before it. */
 function sinceIn(record: StepRecord | undefined): number {
   return typeof record?.data.since === "number" ? record.data.since : (record?.seq ?? 0);
 }
 
-/** The epoch of a child that its parent has begun. At another epoch, another worker of the same owner has claimed it. */
+/** The epoch of a child that its parent has begun. A child at another epoch was claimed again since. */
 const BORN = 1;
 
-/** Works on the child until it ends or waits; not at all when another worker does, or it is not due. */
+/** Executes the child until it ends or waits. Does nothing if another worker has it, or it is not due. */
 async function workOn(host: IterationHost, agent: AgentDefinition, id: string, isFresh: boolean) {
   const { storage, writer, life, signal } = host;
-  // A child of an earlier attempt may be at work in this process, under the same owner: it is claimed like any other run.
+  // A child of an earlier attempt may still be executing in this process, with the same owner. So it is claimed like
+  // any other run.
   const child = await awaitChild(storage, id, isFresh ? writer.row.owner : null, signal);
   if (child === null) return;
   const owner = writer.row.owner ?? "";
@@ -291,7 +302,7 @@ function ownChildEnd(
   };
 }
 
-/** The end of a child that another run has begun. */
+/** The end of a child that another run of the retry chain has begun. */
 function childEnd(storage: Storage, id: string): ChildEnd {
   let child: RunRow | null = null;
   return {
@@ -317,7 +328,7 @@ function awaitChildEnd({ life }: IterationHost, run: string, { isOver, guards }:
   });
 }
 
-/** The child's invocation ends with the child. */
+/** Ends the child's invocation. */
 async function finishChild({ storage, payloads, writer }: IterationHost, child: RunRow, intent: number): Promise<void> {
   const { session } = writer.row;
   if (child.session === session) return;

@@ -1,5 +1,5 @@
-// A compaction made by a run: its summary and the head from which on contexts begin with it are one commit, made once at
-// their place in the iteration.
+// A compaction by a run: one commit with the summary and with the head from which on contexts begin with the summary.
+// It happens once for its step.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -37,7 +37,7 @@ export async function compactSession(
   }
 }
 
-/** A child in the same session may publish a head meanwhile: then what the summary covers is computed again. */
+/** If a child in the same session publishes a head meanwhile, the range that the summary covers is computed again. */
 async function commitSummary(
   { writer, steps, draftHead }: IterationHost,
   identity: StepIdentity,

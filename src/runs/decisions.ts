@@ -1,4 +1,5 @@
-// Decisions of a person about a step: each question is asked once and answered once, and both can be read afterwards from the log.
+// A person's decisions about steps. Each question is asked once and answered once, and both can be read from the log
+// afterwards.
 
 import type { Answer, Decision } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -21,7 +22,7 @@ import { payloadExtras, payloadFields } from "./writer.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
 const DENIED: Readonly<Record<Decision["reason"], string>> = {
-  "in-doubt": "a person said that it did not happen and shall not",
+  "in-doubt": "a person decided that it did not happen and must not happen",
   approval: "a person refused it",
 };
 const PAGE = 100;
@@ -32,9 +33,10 @@ export async function answerDecision(
   { session, seq }: RowId,
   { verdict, result, by, note, reason }: ValueOf<typeof ANSWER_INPUT>,
 ): Promise<Run> {
-  // An answer is final: a result that was left out by mistake must not become one.
+  // An answer is final, so a result that was left out by mistake must not count as null.
   if ((verdict === "result") !== (result !== undefined)) {
-    const what = verdict === "result" ? "what the step gave, null for nothing" : `left out with ${verdict}`;
+    const what =
+      verdict === "result" ? "given: the step's result, or null if it returned nothing" : `left out with ${verdict}`;
     throw invalid("answer.result", what, result);
   }
   const decision = rowId(session, seq);
@@ -48,7 +50,7 @@ export async function answerDecision(
     if (known === undefined) throw noDecision(decision);
     return changeRun(storage, payloads, known.run, async (row, at) => {
       const [asked = known] = await storage.query("decision.get", { session, step: seq });
-      refuseEnded(row, "there is nothing to decide any more");
+      refuseEnded(row, "there is no open question");
       if (asked.answered_seq !== null) throw answered(decision);
       if (reason !== undefined && reason !== decisionReason(asked))
         throw otherQuestion(decision, reason, decisionReason(asked));
@@ -71,7 +73,7 @@ export async function answerDecision(
   });
 }
 
-/** The end of the step that follows from the answer. */
+/** The end of the step, if the answer ends it. */
 function endOf(
   { session, id }: RunRow,
   asked: DecisionRow,
@@ -89,23 +91,23 @@ function endOf(
 }
 
 function otherQuestion(id: string, answered: Decision["reason"], open: Decision["reason"]): HoldfastError {
-  return new HoldfastError("Conflict", `the open question about ${id} is ${open}, not ${answered}`, {
+  return new HoldfastError("Conflict", `the open question of the run ${id} is ${open}, not ${answered}`, {
     details: { kind: "decision", id, reason: open },
     hint: "Read the question again with runs.pending(), then answer it.",
   });
 }
 
 function noDecision(id: string): HoldfastError {
-  return new HoldfastError("NotFound", `there is no question about ${id}`, {
+  return new HoldfastError("NotFound", `there is no question ${id}`, {
     details: { kind: "decision", id },
-    hint: "runs.pending() lists what is to be decided.",
+    hint: "runs.pending() lists the open questions.",
   });
 }
 
 function answered(id: string): HoldfastError {
-  return new HoldfastError("Conflict", `the question about ${id} was answered already`, {
+  return new HoldfastError("Conflict", `the question ${id} was answered already`, {
     details: { kind: "decision", id },
-    hint: "runs.decisions() shows the answer and the person who gave it.",
+    hint: "runs.decisions() shows the answer and who gave it.",
   });
 }
 
@@ -118,7 +120,7 @@ interface DecisionFilter {
   readonly limit: number;
 }
 
-/** One page of them. */
+/** Reads one page of decisions. */
 export async function readDecisions(
   storage: Storage,
   { run, answered, order, last, limit }: DecisionFilter,
@@ -137,16 +139,16 @@ export function decisionsStart(order: ListOrder): readonly [number, number] {
   return [order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER, 0];
 }
 
-/** null: its run was deleted meanwhile. */
+/** null if the run was deleted meanwhile. */
 export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision | null> {
   const [row] = await storage.query("run.get", { id: asked.run });
   if (row === undefined) return null;
-  // Read by its seq: the intent may be that of a run which this one retries.
+  // Read by its seq, because the intent may belong to a run that this one retries.
   const intent = await eventOf(storage, row.session, asked.step_seq);
   const [answer, later] = await answerOf(storage, payloads, row, asked);
   const record = buildStepRecords(row.session, [intent, ...later]).get(asked.step_seq);
   if (record === undefined) throw contradictsLog(asked);
-  // In doubt: it was permitted and begun after its intent, before this question.
+  // In doubt: the step was permitted and begun after its intent and before this question.
   if (record.status === "asked" && decisionReason(asked) === "in-doubt") record.status = "started";
   return {
     id: rowId(asked.session, asked.step_seq),
@@ -162,7 +164,7 @@ export async function decisionOf(storage: Storage, payloads: Payloads, asked: De
 
 const ANSWER = { step: whole, verdict: oneOf(VERDICTS), by: optional(text), note: optional(text) };
 
-/** The answer, and the events of the step since. */
+/** The answer, and the step's events after it. */
 async function answerOf(
   storage: Storage,
   payloads: Payloads,
@@ -184,7 +186,7 @@ async function answerOf(
 
 const ENDS: ReadonlySet<string> = new Set(["step/done", "step/failed"]);
 
-/** The events of the step after the answer, up to its end or the next question. */
+/** The step's events after the answer, up to its end or the next question. */
 async function eventsAfter(
   storage: Storage,
   row: RunRow,
@@ -212,8 +214,8 @@ async function eventsAfter(
 }
 
 function contradictsLog({ session, seq }: DecisionRow): HoldfastError {
-  return new HoldfastError("StoreCorrupted", `the question ${rowId(session, seq)} is not what the log says`, {
+  return new HoldfastError("StoreCorrupted", `the question ${rowId(session, seq)} does not agree with the log`, {
     details: { kind: "decision", session, seq },
-    hint: "`npx holdfast check` names the damage.",
+    hint: "Run `npx holdfast check` to list the damage, and restore the store from a backup.",
   });
 }

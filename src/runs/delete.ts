@@ -1,4 +1,4 @@
-// Deleting runs and saved checkpoints: their payloads are erased; the events that say that they existed stay in the log.
+// Deletes runs and saved checkpoints: their payloads are erased, and their events stay in the log.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Commit, Write } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -10,7 +10,7 @@ import { discardErased, forgetWrites, releaseWrites, tally } from "../core/erasu
 import { findActiveRetry } from "./retry-chain.ts";
 import { atVersion } from "./writer.ts";
 
-/** null: there was nothing to erase. */
+/** null if there was nothing to erase. */
 type DiscardedRows = readonly DiscardedRow[] | null;
 
 export async function deleteRun(storage: Storage, payloads: Payloads, id: string): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
       });
     }
     const [parent] = row.parent === null ? [] : await storage.query("run.get", { id: row.parent });
-    // A parent that has not ended may still read the result of its child.
+    // A parent that has not ended may still read its child's result.
     if (parent !== undefined && parent.ended_at === null) throw isTakenUp(id, parent.id, "spawned");
     const [newest] = await storage.query("runs.newest", { session: row.session });
     const by = await findActiveRetry(storage, row);
@@ -40,7 +40,7 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
       session: row.session,
       scope: "journal",
       where,
-      // No run begins to retry it meanwhile.
+      // Guards that no other run begins to retry this one meanwhile.
       guards: [atVersion(row), { check: "runs.newest", key: [row.session], expect: newest?.value ?? null }],
       event: { type: "run/deleted", data: { run: id } },
       drops: [
@@ -54,10 +54,14 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
 }
 
 function isTakenUp(id: string, by: string, how: string): HoldfastError {
-  return new HoldfastError("Conflict", `the run ${JSON.stringify(by)} ${how} ${JSON.stringify(id)} and needs it`, {
-    details: { kind: "run", id, by },
-    hint: "Delete it when that one has ended.",
-  });
+  return new HoldfastError(
+    "Conflict",
+    `the run ${JSON.stringify(by)} ${how} the run ${JSON.stringify(id)} and needs its journal`,
+    {
+      details: { kind: "run", id, by },
+      hint: "Delete it after that run has ended.",
+    },
+  );
 }
 
 export async function deleteCheckpoint(
@@ -76,7 +80,7 @@ export async function deleteCheckpoint(
       session,
       scope: "saved",
       where,
-      // Only the checkpoint that was read: one that is saved meanwhile is not deleted.
+      // Deletes only the checkpoint that was read, and not one that is saved meanwhile.
       guards: [{ check: "checkpoint.last", key: [agent, session], expect: last.seq }],
       event: { type: "checkpoint/deleted", agent, data: {} },
       drops: [{ op: "run", statement: "checkpoints.dropSaved", params: [owner.no, known.no] }],

@@ -1,5 +1,5 @@
-// What ends with a run, in the commit that ends it: a parent that waits for it is woken, the messages of a throwaway are cleared,
-// and its children are cancelled.
+// Changes in the commit that ends a run: it wakes a waiting parent, clears the messages of a throwaway child, and
+// cancels the run's children.
 
 import type { EventDraft, FoundRows, Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -12,7 +12,7 @@ import { isAtWork } from "./rows.ts";
 import { atVersion, type CommitExtras, type Move, moveRun } from "./writer.ts";
 
 export interface RunEnding {
-  /** Before its own last event. */
+  /** Events before the run's own last event. */
   readonly before: readonly EventDraft[];
   readonly after: readonly EventDraft[];
   readonly extras: Pick<CommitExtras, "guards" | "sessions" | "solo" | "wakes">;
@@ -35,12 +35,12 @@ export async function endingWith(storage: Storage, row: RunRow, at: number): Pro
       ...(forgotten.length === 0 ? {} : { solo: true }),
       ...(woken.events.length === 0 ? {} : { wakes: true }),
     },
-    // The commit reads once for all of them.
+    // Distinct, so that the commit checks each guard once.
     afterwards: async (payloads, found) => forgotten[0]?.afterwards(payloads, found),
   };
 }
 
-/** The end of a run that no worker works on. */
+/** Cancels a run that no worker has. */
 export function cancelled(at: number): Move {
   return {
     type: "run/cancelled",
@@ -65,7 +65,10 @@ interface CancelledChildren {
   readonly forgotten: readonly ClearedMessages[];
 }
 
-/** Down the tree. The worker of a child at work learns of it with its next sign of life and ends it; the others end at once. */
+/**
+ * Cancels all descendants. If a worker has a child, the worker notices with its next heartbeat and ends it; other
+ * children end at once.
+ */
 async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<CancelledChildren> {
   const events: EventDraft[] = [];
   const guards: Guard[] = [];
@@ -95,7 +98,8 @@ async function throwaway(storage: Storage, row: RunRow, at: number): Promise<Cle
 async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<CancelledChildren, "forgotten">> {
   const [first] = child.parent === null ? [] : await storage.query("run.get", { id: child.parent });
   if (first === undefined) return { events: [], guards: [] };
-  const [parent, guards] = first.ended_at === null ? [first, [atVersion(first)]] : await heirOf(storage, first);
+  const [parent, guards] =
+    first.ended_at === null ? [first, [atVersion(first)]] : await findActiveParent(storage, first);
   if (!waitsFor(parent, { kind: "run", run: child.id })) return { events: [], guards };
   const { event } = moveRun(parent, {
     type: "run/woken",
@@ -106,8 +110,11 @@ async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<
   return { events: [event], guards };
 }
 
-/** A run that retries the ended parent may wait for the child. The guard holds off any further retry meanwhile. */
-async function heirOf(storage: Storage, parent: RunRow): Promise<readonly [RunRow, readonly Guard[]]> {
+/**
+ * The run that retries the ended parent, because it may wait for the child. The guard refuses a further retry
+ * meanwhile.
+ */
+async function findActiveParent(storage: Storage, parent: RunRow): Promise<readonly [RunRow, readonly Guard[]]> {
   const [newest] = await storage.query("runs.newest", { session: parent.session });
   const heir = (await findActiveRetry(storage, parent)) ?? parent;
   const guard: Guard = { check: "runs.newest", key: [parent.session], expect: newest?.value ?? null };

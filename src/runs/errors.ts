@@ -1,18 +1,18 @@
-// Errors of runs, in words that the caller can act on.
+// Errors of runs, and what the caller can do about them.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunError } from "../contracts/run-record.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { adviseRecordedReads, type DirectRead } from "../core/direct-reads.ts";
 import { rowId } from "../core/row-id.ts";
 
-/** Enough to recognise an error; never the whole output of a tool. */
+/** The maximum length of a recorded error message: enough to recognise the error, not the whole output of a tool. */
 const MOST_CHARS = 500;
 
 export function errorOf(thrown: unknown): RunError {
   return readSafely(() => describeThrown(thrown), { code: "Error", message: "what was thrown cannot be read" });
 }
 
-/** Anything can be thrown, also an object that throws when it is read. */
+/** Reads a thrown value, which can be any value, also an object that throws when it is read. */
 export function readSafely<T>(look: () => T, otherwise: T): T {
   try {
     return look();
@@ -29,7 +29,7 @@ function describeThrown(thrown: unknown): RunError {
   };
   const code = typeof given.code === "string" ? given.code : typeof given.name === "string" ? given.name : "Error";
   const message = typeof given.message === "string" ? given.message : String(given.message ?? "");
-  // Only of our own errors: the hint of another could be anything.
+  // Only a HoldfastError has a usable hint.
   const hint = thrown instanceof HoldfastError ? thrown.hint : undefined;
   return {
     code: clip(code.toWellFormed(), 80),
@@ -42,13 +42,16 @@ function clip(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
 }
 
-/** Thrown into the iteration by a step that failed, also in a replay. */
+/** The error that a failed step throws in the iteration, also in a replay. */
 export class StepFailed extends Error {
-  /** The code of what was thrown, or its name; `Denied`: a person said that it did not happen and shall not. */
+  /**
+   * The code of the thrown error, or its name. `Denied`: a person refused the step, or decided that it did not happen
+   * and must not.
+   */
   readonly code: string;
-  /** Its iteration and its place there, "2/1.1". */
+  /** The iteration, and the step's position in it: "2/1.1". */
   readonly step: string;
-  /** The tool has returned: its effect happened, and only its result could not be recorded. */
+  /** True if the tool had returned: its effect happened, and only its result could not be recorded. */
   readonly effectDone: boolean;
 
   constructor({ code, message }: RunError, step: string, effectDone = false) {
@@ -60,7 +63,7 @@ export class StepFailed extends Error {
   }
 }
 
-/** A result that cannot be kept would not change with another attempt. */
+/** Whether another attempt is useless, as for a result that cannot be stored. */
 export function isFinal(thrown: unknown): boolean {
   const { code, retryable } = readSafely(
     () => {
@@ -74,15 +77,15 @@ export function isFinal(thrown: unknown): boolean {
 
 const MISTAKES: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "SyntaxError"]);
 
-/** Most likely a mistake in the agent's code: its stack is logged. */
+/** Whether the error is most likely a mistake in the agent's code. Then its stack is logged. */
 export function isCodeMistake(thrown: unknown): thrown is Error {
   return readSafely(() => thrown instanceof Error && MISTAKES.has(thrown.name), false);
 }
 
 const DEEPEST_CAUSE = 8;
 
-/** The step whose failure ended a run, also where the agent threw something else because of it. */
-export function stepBehind(thrown: unknown): string | null {
+/** The step whose failure ended a run, also if the agent threw another error with this one as its cause. */
+export function findFailedStep(thrown: unknown): string | null {
   return readSafely(() => causedBy(thrown), null);
 }
 
@@ -97,9 +100,9 @@ function causedBy(thrown: unknown): string | null {
 }
 
 export function leaseLost({ id, epoch }: Pick<RunRow, "id" | "epoch">): HoldfastError {
-  return new HoldfastError("LeaseLost", `another worker has taken the run ${JSON.stringify(id)}`, {
+  return new HoldfastError("LeaseLost", `another worker has claimed the run ${JSON.stringify(id)}`, {
     details: { run: id, epoch },
-    hint: "Stop working on it: what it still does here is refused.",
+    hint: "Stop working on this run here: the store refuses all further writes of the old worker.",
   });
 }
 
@@ -123,14 +126,14 @@ export function nonDeterminism(
         ...(directReads.size === 0 ? {} : { directReads: [...directReads] }),
       },
       hint:
-        `Let an iteration depend on its state, its input and the results of its steps only: use now() and random().${advice} ` +
-        `With changed code, runs.rewind(${JSON.stringify(run)}, { iteration }) begins again after a complete iteration; what ` +
-        "was done since is done again.",
+        `Make iterations deterministic: use only the state, the input, the results of steps, now() and random().${advice} ` +
+        `If the code has changed, runs.rewind(${JSON.stringify(run)}, { iteration }) begins again after a complete iteration; ` +
+        "later steps are executed again.",
     },
   );
 }
 
-/** For a message, or a value of the state, that a recorded read returned. */
+/** The error for an erased message, or an erased value of the state, that a recorded read had returned. */
 export function contentErased(
   { id, session: own }: Pick<RunRow, "id" | "session">,
   step: string,
@@ -139,11 +142,11 @@ export function contentErased(
   const what = key === undefined ? `message ${rowId(session, seq)}` : `the value of ${JSON.stringify(key)}`;
   return new HoldfastError(
     "ContentErased",
-    `at ${step} the run ${JSON.stringify(id)} read ${what} of ${JSON.stringify(own)}, which was erased since`,
+    `at ${step} the run ${JSON.stringify(id)} read ${what} of the session ${JSON.stringify(own)}, which was erased since`,
     {
       details: { session, seq, run: id, step, ...(key === undefined ? {} : { key }) },
       hint:
-        `runs.resume(agent, ${JSON.stringify(id)}, { erased: "placeholder" }) goes on with a placeholder in its place; ` +
+        `runs.resume(agent, ${JSON.stringify(id)}, { erased: "placeholder" }) continues with a placeholder in its place; ` +
         `runs.cancel(${JSON.stringify(id)}) ends the run.`,
     },
   );

@@ -1,4 +1,4 @@
-// A call that continues a run believes nothing that its log does not say.
+// A call that continues a run verifies the run's rows against its log first.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

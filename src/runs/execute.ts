@@ -1,6 +1,6 @@
-// Executing a run from a call: begin it or continue it, work on it here, and wait for what it waits for. A call that is made again
-// after a crash does the same, so a program need only be started again (rules RU2, RU3). LocalWorkers has everything that this
-// handle works on, and releases it when the handle is closed.
+// Executes a run from a call: begins or continues it, works on it in this process, and waits for what the run waits
+// for. After a crash the same call continues the run, so the program only has to be started again (rules RU2, RU3).
+// LocalWorkers has all runs that this handle works on, and releases them when the handle is closed.
 
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -29,16 +29,19 @@ import { existingRun, namedRun, QuestionCache, refuseEnded, resultOf } from "./r
 import type { Tokens } from "./tokens.ts";
 import { type CheckedWorker, isTroubleOfStore, RunWorker } from "./worker.ts";
 
-/** How often a run is looked at while nothing says that it has changed. */
+/** How often a waiting call reads the run without a notification. */
 const LOOK_MS = 1000;
-/** While its owner, or a child that it waits for, is on this machine: a process that ends tells no one. */
+/**
+ * The same while its owner, or a child that it waits for, is on this machine: the end of a process sends no
+ * notification.
+ */
 const NEAR_LOOK_MS = 200;
 
 type ExecuteValues = ValueOf<typeof EXECUTE_OPTIONS>;
 
 interface FollowOptions extends Omit<ExecuteValues, "wait" | "onWait"> {
   readonly wait: boolean;
-  /** Tells the caller once of each thing that is waited for; a listener that throws does not disturb the run. */
+  /** Calls `onWait` once for each reason to wait. If the listener throws, the run is not affected. */
   readonly onWait: (wait: RunWait) => void;
 }
 
@@ -65,7 +68,7 @@ export async function executeRun(
   return free === null ? resultNow(workers, row.id) : continueOnce(workers, agent, free, options);
 }
 
-/** A run that a living worker has is never taken from it. */
+/** Continues a run, unless a living worker has it. */
 export async function resumeRun(
   workers: LocalWorkers,
   agent: AgentDefinition,
@@ -90,7 +93,7 @@ export async function resumeRun(
   return continueOnce(workers, agent, row, options);
 }
 
-/** null: another worker took the run from this process while it stood still, and the call waits for that one. */
+/** null if another worker claimed the run while this process was suspended, and the call waits for that worker. */
 async function stillOurs(storage: Storage, row: RunRow, { wait }: FollowOptions): Promise<RunRow | null> {
   const now = await existingRun(storage, row.id);
   if (now.epoch === row.epoch) return now;
@@ -98,7 +101,7 @@ async function stillOurs(storage: Storage, row: RunRow, { wait }: FollowOptions)
   throw leaseLost(row);
 }
 
-/** Of a run that may be claimed: until it ends or waits. */
+/** Executes a run that may be claimed, until it ends or waits. */
 async function continueOnce(
   workers: LocalWorkers,
   agent: AgentDefinition,
@@ -115,7 +118,10 @@ async function continueOnce(
   return resultNow(workers, row.id);
 }
 
-/** Until the run has ended, here or in another worker. `claimed`: its row, when its lease is ours already. */
+/**
+ * Executes or watches the run until it has ended, here or in another worker. `claimed`: its row, if this owner has the
+ * lease already.
+ */
 async function follow(
   workers: LocalWorkers,
   agent: AgentDefinition,
@@ -131,7 +137,7 @@ async function follow(
     if (lease !== null) await workOn(workers, agent, lease, options);
     refuseAborted(options.signal);
     const row = await existingRun(storage, run);
-    // Work that ended in the wait it began with is not tried again at once.
+    // Do not try again at once if the work ended in the same wait in which it began.
     const wait = lease === null ? "" : `${row.iteration} ${row.waits ?? ""}`;
     if (wait !== "" && wait === waited) await storage.environment.sleep(LOOK_MS, stop);
     if (lease !== null) waited = row.waits === null ? "" : wait;
@@ -152,12 +158,12 @@ async function workOn(
   try {
     await workers.work(agent, lease, options);
   } catch (error) {
-    // Another worker took the run over while this process stood still: then that one is waited for.
+    // Another worker claimed the run while this process was suspended: wait for that worker.
     if (!options.wait || !isLeaseLost(error)) throw error;
   }
 }
 
-/** The row under our lease; null when it is not its time, a living worker has it, or another was faster. */
+/** Claims the run; null if it is not due, a living worker has it, or another worker was faster. */
 async function tryClaim(
   { host: { storage }, owner }: LocalWorkers,
   agent: AgentDefinition,
@@ -180,7 +186,7 @@ function isLeaseLost(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "LeaseLost";
 }
 
-/** What a call knows of the run that it waits for, from one look to the next. */
+/** What a waiting call remembers about the run between two reads. */
 interface RunWatch {
   readonly leases: LeaseWatch;
   readonly questions: QuestionCache;
@@ -231,12 +237,12 @@ async function resultNow({ host }: LocalWorkers, run: string): Promise<RunResult
   if (result.error === null || row.ended_at === null || row.parent !== null) return result;
   const id = JSON.stringify(run);
   const retry = `\`npx holdfast runs retry ${quoteArgument(run)}\` or runs.retry(${id})`;
-  const hint = `${retry} continues it from the step it ended at; execute it again after that.`;
+  const hint = `${retry} continues it from the step at which it ended; execute it again after that.`;
   const known = result.error.hint === undefined ? "" : `${result.error.hint} `;
   return { ...result, error: { ...result.error, hint: `${known}${hint}` } };
 }
 
-/** How the call waits: until its own signal, or until the handle is closed. */
+/** The call waits until its own signal aborts, or until the handle is closed. */
 function ownerWaiting({ closing }: LocalWorkers, { signal, onWait }: FollowOptions): OwnerWaiting {
   return {
     signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
@@ -256,7 +262,7 @@ function refuseAborted(signal: AbortSignal | undefined): void {
   });
 }
 
-/** A call that close() cut short has no result to give, unless the run has come to where the call would have returned. */
+/** Throws if close() ended the call early, unless the run has reached the point at which the call returns. */
 function refuseClosed({ closing }: LocalWorkers, { id, status, ended_at }: RunRow, { wait }: FollowOptions): void {
   const isAsleep = status === "waiting" || status === "paused";
   if (!closing.aborted || ended_at !== null || (!wait && isAsleep)) return;
@@ -273,7 +279,7 @@ export interface WorkOptions {
 
 export class LocalWorkers {
   readonly host: RunHost;
-  /** The owner of the runs that calls of this handle execute. */
+  /** The owner in the leases of runs that calls of this handle execute. */
   readonly owner: string;
   readonly #executions = new Map<string, Execution>();
   readonly #workers = new Set<RunWorker>();
@@ -289,7 +295,10 @@ export class LocalWorkers {
     return this.#closing.signal;
   }
 
-  /** Works on a run whose lease is ours until it ends or waits, or `signal` aborts; then gives the lease back. */
+  /**
+   * Executes a run whose lease this handle has, until the run ends or waits, or `signal` aborts; then releases the
+   * lease.
+   */
   async work(agent: AgentDefinition, row: RunRow, { signal, erased }: WorkOptions): Promise<void> {
     const { storage } = this.host;
     const execution = new Execution(this.host, agent, row, { erased });
@@ -301,7 +310,7 @@ export class LocalWorkers {
     try {
       await execution.work();
     } catch (error) {
-      // The release says why it did not go on: workers may try it at once, and people can see the error.
+      // The release records the error, so that people can see it; workers may try the run again at once.
       if (!isTroubleOfStore(error)) trouble = { error: errorOf(error), wakeAt: storage.environment.now() };
       throw error;
     } finally {
@@ -319,7 +328,7 @@ export class LocalWorkers {
     return worker;
   }
 
-  /** A caller asked something of a run that may be at work here: its execution checks now. */
+  /** Makes the execution of a run check its row now, because a caller has changed the row. */
   checkNow(run: string): void {
     this.#executions.get(run)?.checkNow();
     for (const worker of this.#workers) worker.checkNow(run);

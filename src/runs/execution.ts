@@ -1,5 +1,5 @@
-// Working on a run: iteration after iteration under its lease, each ended by a checkpoint, until the run ends or has to wait. A
-// worker that takes over resumes from the last checkpoint, exactly as the first one would.
+// Executes a run: iteration after iteration under its lease, each ended by a checkpoint, until the run ends or has to
+// wait. A worker that takes over resumes from the last checkpoint, exactly as the first one would.
 
 import type { AgentDefinition, Verdict } from "../contracts/agent-definitions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
@@ -17,7 +17,7 @@ import { type HeadPlan, headEvent, inheritedBy, type PreparedHead } from "../ses
 import { checkVerdict, validateInput, validateState, validateVerdict } from "./agents.ts";
 import { JSON_IN_ROW } from "./begin.ts";
 import { endingWith, type RunEnding } from "./ending.ts";
-import { errorOf, isCodeMistake, leaseLost, stepBehind } from "./errors.ts";
+import { errorOf, findFailedStep, isCodeMistake, leaseLost } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
 import type { IterationHost, RunHost } from "./iteration-host.ts";
 import {
@@ -50,9 +50,9 @@ const NOTHING: PreparedHead = {
   expect: undefined,
 };
 
-/** What the run's first event says. */
+/** What the run's first event contains. */
 interface RunStart {
-  /** The input as the caller gave it. */
+  /** The caller's input, not validated. */
   readonly given: Json;
   /** The run that this one retries, if any. */
   readonly retried: JsonObject | null;
@@ -65,22 +65,22 @@ export class Execution {
   readonly #options: ExecutionOptions;
   readonly #writer: Writer;
   #limits: RunLimits | null = null;
-  /** As the agent's validator returns it. */
+  /** The input as the agent's validator returns it. */
   #input: Json = null;
-  /** Aborted when the work ends, for whatever reason. */
+  /** Aborts when the work ends for any reason. */
   readonly #abort = new AbortController();
   readonly #children = new Set<Promise<void>>();
-  /** Of the iteration that is at work. */
+  /** The life of the current iteration. */
   #life: IterationLife | null = null;
   #isLastIteration = false;
   #checkNow: AbortController | null = null;
   #session: SessionRow | null = null;
   #inherits: HeadDraft["inherits"] = null;
   #spending = new Spending();
-  /** The state of the checkpoint that this execution has just written: it is not read again. */
+  /** The state of the checkpoint that this execution has just written, so that it need not be read again. */
   #lastCheckpoint: { readonly seq: number | null; readonly state: Json } | null = null;
 
-  /** `row`: as it is under the lease. */
+  /** `row`: the run's row after the claim. */
   constructor(host: RunHost, agent: AgentDefinition, row: RunRow, options: ExecutionOptions = {}) {
     this.#options = options;
     this.#host = host;
@@ -92,17 +92,17 @@ export class Execution {
     return this.#writer.row;
   }
 
-  /** Ends the work after the iteration that is at work. */
+  /** Ends the work after the current iteration. */
   stopAfterIteration(): void {
     this.#isLastIteration = true;
   }
 
-  /** Something was asked of the run: the next sign of life, which notices it, is given now. */
+  /** Sends the next heartbeat now. It notices what a caller has requested. */
   checkNow(): void {
     this.#checkNow?.abort();
   }
 
-  /** Ends the work at once: another worker goes on. */
+  /** Ends the work at once, so that another worker can continue. */
   stop(): void {
     this.#abort.abort();
     this.#life?.leave();
@@ -141,7 +141,7 @@ export class Execution {
     }
   }
 
-  /** Works on a child, which is released before its parent is. */
+  /** Executes a child. The child is released before its parent. */
   #workOnChild(agent: AgentDefinition, row: RunRow): Promise<void> {
     const { signal } = this.#abort;
     const child = new Execution(this.#host, agent, row, this.#options);
@@ -163,7 +163,7 @@ export class Execution {
     this.#host.storage.environment.log("warn", what, { run: this.row.id, error: String(error) });
   }
 
-  /** Checked between two iterations and before a model is asked. */
+  /** Why the run must end now. Checked between two iterations and before each model call. */
   #stopReason(): NonNullable<Run["stopReason"]> | null {
     return stopReason(this.row, this.#readLimits(), this.#spending, this.#host.storage.environment.now());
   }
@@ -184,7 +184,7 @@ export class Execution {
     const loaded = known === null ? await this.#load(input) : { state: known.state };
     if ("error" in loaded) return { verdict: "fail", error: loaded.error };
     const { signal } = this.#abort;
-    // It may have been stopped while there was no iteration to leave.
+    // The execution may have been stopped before this iteration existed.
     if (signal.aborted) return { left: true };
     const life = new IterationLife(this.#writer, signal);
     this.#life = life;
@@ -206,7 +206,7 @@ export class Execution {
     } catch (error) {
       verdict = { verdict: "fail", error };
     }
-    // A failed iteration does not wait for its open steps: a run that retries this one asks about them.
+    // A failed iteration does not wait for its open steps. A run that retries this one treats them as in doubt.
     if (verdict.verdict !== "fail") await steps.close().then(() => life.drained());
     await life.close();
     return verdict;
@@ -260,7 +260,7 @@ export class Execution {
     return firstState(this.#agent, input);
   }
 
-  /** The verdict that the run failed when its state cannot be kept. */
+  /** Writes the checkpoint. If the state cannot be stored, returns the verdict that the run failed. */
   async #checkpoint(state: unknown): Promise<Extract<Verdict, { verdict: "fail" }> | null> {
     let kept: ReturnType<typeof encodeState>;
     try {
@@ -296,7 +296,7 @@ export class Execution {
     return null;
   }
 
-  /** The one terminal event. */
+  /** Writes the one terminal event. */
   async #conclude(
     end: Exclude<Verdict, { verdict: "next" }>,
     stop: NonNullable<Run["stopReason"]> | null,
@@ -314,7 +314,7 @@ export class Execution {
       const error = errorOf(last.error);
       if (isCodeMistake(last.error)) this.#warn("runs.failed", last.error.stack);
       const status = stop === "cancelled" ? "cancelled" : "failed";
-      const step = stop === null ? stepBehind(last.error) : null;
+      const step = stop === null ? findFailedStep(last.error) : null;
       const data = { error: { ...error }, ...(step === null ? {} : { at: step }) };
       return this.#end({ status, stop: stop ?? "failed" }, { data }, [], () => []);
     }
@@ -350,7 +350,7 @@ export class Execution {
           waits: null,
           pause_at: null,
           ended_at: at,
-          // Whatever its last iteration still does after this commit is refused.
+          // After this commit, the store refuses all writes of the last iteration.
           epoch: row.epoch + 1,
           ...over,
         },
@@ -368,7 +368,7 @@ export class Execution {
     return [headEvent(compaction === undefined ? plan : { ...plan, compaction }, this.#inherits)];
   }
 
-  /** Gives signs of life until the work ends, and leaves the iteration when the lease is lost, or the run must end. */
+  /** Sends heartbeats until the work ends. Leaves the iteration if the lease is lost or the run must end. */
   async #beat(): Promise<void> {
     const { storage } = this.#host;
     const { signal } = this.#abort;
@@ -377,7 +377,7 @@ export class Execution {
       this.#checkNow = checkNow;
       const deadline = deadlineOf(this.row, this.#readLimits());
       const left = deadline - storage.environment.now();
-      // After a deadline that has passed the iteration was left; until the work ends the beat goes on as usual.
+      // If the deadline has passed, the iteration was left already, and heartbeats continue until the work ends.
       const wait = left > 0 ? Math.min(beatMs(this.row), left) : beatMs(this.row);
       await storage.environment.sleep(wait, checkNow.signal);
       free();
@@ -393,7 +393,7 @@ export class Execution {
   }
 }
 
-/** The state to start with; what the agent makes of its input may be none. */
+/** The first state. The agent's initial() may return a value that is no state. */
 async function firstState(
   agent: AgentDefinition,
   input: Json,

@@ -1,4 +1,4 @@
-// A throwaway child: its last commit clears its messages from the session.
+// Throwaway children: the last commit of such a run clears its messages from the session.
 
 import type { EventDraft, FoundRows, Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -8,7 +8,7 @@ import { clearRow, discardErased, forgetWrites, releaseWrites, tally } from "../
 import { currentLineage } from "../core/lineage.ts";
 import { existingSession } from "../core/session-lookup.ts";
 
-/** Of `nested` in a run's row. */
+/** The value of `nested` in the row of a throwaway child. */
 export const FORGETS = 2;
 
 const SCOPES = ["run"] as const;
@@ -19,7 +19,7 @@ export interface ClearedMessages {
   readonly afterwards: (payloads: Payloads, found: FoundRows) => Promise<void>;
 }
 
-/** null when it has no messages. */
+/** null if the run has no messages. */
 export async function forget(storage: Storage, row: RunRow, at: number): Promise<ClearedMessages | null> {
   const session = await existingSession(storage, row.session);
   const [agent] = await storage.query("agent.get", { id: row.agent });

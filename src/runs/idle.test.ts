@@ -1,4 +1,4 @@
-// What a run that waits for a person, or has failed, says to its caller: the question, and how it is answered.
+// The messages for a run that waits for a person or has failed: they contain the question, and how to answer it.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
@@ -22,7 +22,7 @@ test("RU2 onWait and run.idle name the tool, the question, and the command that 
     },
   };
   const pays = agent(async (it) => it.done(await it.tool("pay", 7)), { tools: { pay } });
-  /** What a call is told that waits for the run, and what the run itself says. */
+  /** The arguments of `onWait` of a call that waits for the run, and the run's `idle`. */
   async function readWait(): Promise<readonly [string, string]> {
     const told = Promise.withResolvers<RunWait>();
     const stop = new AbortController();

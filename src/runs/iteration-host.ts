@@ -1,4 +1,4 @@
-// What the verbs of one iteration work with. An execution makes it anew for every iteration.
+// What the verbs of one iteration need. An execution makes a new one for every iteration.
 
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { Json } from "../contracts/json.ts";
@@ -13,7 +13,7 @@ import type { Spending } from "./limits.ts";
 import type { Steps, StepsHost } from "./steps.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** What a handle gives everything that works on runs. */
+/** The parts of a handle that all code of runs needs. */
 export interface RunHost {
   readonly storage: Storage;
   readonly payloads: Payloads;
@@ -24,15 +24,18 @@ export interface IterationHost extends RunHost, StepsHost {
   readonly agent: AgentDefinition;
   readonly iteration: number;
   readonly input: Json;
-  /** random() draws from it: the same for all runs of a retry chain. */
+  /** The seed of random(), the same for all runs of a retry chain. */
   readonly seed: string;
   readonly steps: Steps;
   readonly spending: Spending;
-  /** What a recorded read does about content that was erased since. */
+  /** What a recorded read does if content was erased since. */
   readonly erased: NonNullable<ResumeOptions["erased"]>;
-  /** Ends the work when the run has reached one of its limits or is to be cancelled. */
+  /** Ends the work if the run has reached one of its limits or a caller has cancelled it. */
   readonly leaveAtLimit: () => undefined;
   readonly draftHead: (at: number, compaction: NonNullable<HeadPlan["compaction"]>) => readonly EventDraft[];
-  /** Works on a child whose lease is ours until it ends or waits, or the work on its parent ends; then releases it. */
+  /**
+   * Executes a child whose lease this handle has, until the child ends or waits, or the work on its parent ends; then
+   * releases it.
+   */
   readonly workOnChild: (agent: AgentDefinition, row: RunRow) => Promise<void>;
 }

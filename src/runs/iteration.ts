@@ -1,6 +1,6 @@
-// What an agent's iteration may do. Each step has a place of its own: steps are counted in the order of the calls, and each branch
-// of parallel work counts its own. A tool's input is validated before its intent is written, a person approves the call where the
-// tool asks for that, and its result is validated before it is recorded.
+// What an agent's iteration may call. Each step has its own position: steps are counted in the order of the calls, and
+// each branch of parallel work counts its own. A tool's input is validated before its intent is written; a person
+// approves the call if the tool requires it; the tool's result is validated before it is recorded.
 
 import type { AgentDefinition, Iteration, SpawnOptions, Verdict } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -30,7 +30,7 @@ import { sleepFor, waitForSignal } from "./waiting.ts";
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
 const ONCE: RetryPolicy = { attempts: 1 };
 const MINUTE = 60_000;
-/** How errors name the input of a step; for the other kinds, the kind itself. */
+/** The name of a step's input in errors. Other kinds of steps are named by their kind. */
 const INPUT_NAMES: { readonly [K in StepRequest["kind"]]?: (name: string) => string } = {
   tool: (name) => `tool ${name}: input`,
   model: (name) => (name === "model" ? "model: request" : `model ${name}: request`),
@@ -101,7 +101,7 @@ export function createIteration(host: IterationHost, prefix = ""): Iteration {
   };
 }
 
-/** How the verbs of an iteration take their places and begin. */
+/** How the verbs of an iteration get their positions and begin. */
 interface StepCalls {
   readonly host: IterationHost;
   readonly ask: (kind: StepRequest["kind"], name: string, given: unknown) => StepRequest;
@@ -122,7 +122,7 @@ function sessionVerbs({ host, ask, step }: StepCalls): SessionSteps & Pick<Itera
       }),
     context: (options) =>
       answer(() => {
-        // A function has no digest: the caller answers for using the same tokenizer in a replay.
+        // A function has no digest, so the caller must use the same tokenizer in a replay.
         const { tokenizer: _tokenizer, ...rest } = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
         return step(ask("read", "context", rest), (request) => readContext(host, request, options));
       }),
@@ -138,7 +138,7 @@ function sessionVerbs({ host, ask, step }: StepCalls): SessionSteps & Pick<Itera
   };
 }
 
-/** Steps that tell the time, let it pass, or wait for a signal or a child. */
+/** Steps that read the clock, sleep, or wait for a signal or a child. */
 function waitingVerbs({
   host,
   ask,
@@ -171,7 +171,7 @@ function waitingVerbs({
       }),
     spawn: (child, ...[options = {}]: readonly [options?: SpawnOptions]) =>
       answer(() => {
-        if (typeof child !== "object" || child === null) throw invalid("agent", "what defineAgent() gives", child);
+        if (typeof child !== "object" || child === null) throw invalid("agent", "an agent from defineAgent()", child);
         const definition = checkAgent(child);
         const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);
         const request = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
@@ -181,8 +181,9 @@ function waitingVerbs({
 }
 
 /**
- * What the agent gets for a call. A call of an iteration that was suspended or left gets no answer: the agent's code stops where
- * it is, and the next replay goes on from the journal. This is the only promise of a run that never settles.
+ * The promise that the agent gets for a call. If the iteration is suspended or left, the promise never settles: the
+ * agent's code stops there, and the next replay continues from the journal. No other promise of a run stays open for
+ * ever.
  */
 function answer<T>(work: () => Promise<T>): Promise<T> {
   const withoutAnswer = (error: unknown): Promise<never> => {
@@ -195,7 +196,8 @@ function answer<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     answered = error instanceof IterationLeft ? withoutAnswer(error) : Promise.reject(error);
   }
-  // The agent need not await a step. Its failure is recorded, and does not end the process.
+  // The agent may leave a step unawaited. Its failure is recorded, and must not end the process as an unhandled
+  // rejection.
   answered.catch(() => {});
   return answered;
 }
@@ -206,15 +208,18 @@ function named<T>(all: Readonly<Record<string, T>> | undefined, name: string, wh
   const known = Object.keys(all ?? {});
   const given = String(name).slice(0, 80);
   const all20 = `${known.slice(0, 20).join(", ")}${known.length > 20 ? ", …" : ""}`;
-  // In the message too, because the journal keeps only the message of such an error.
+  // The message lists the names too, because the journal keeps only the message of such an error.
   const guess = didYouMean(given, known) || (known.length === 0 ? "; it has none" : `; it has ${all20}`);
   throw new HoldfastError("NotFound", `the agent has no ${what} ${JSON.stringify(given)}${guess}`, {
     details: { kind: what, id: given },
-    hint: known.length === 0 ? `Give it some: defineAgent({ ${what}s: … }).` : `It has ${all20}.`,
+    hint: known.length === 0 ? `Add it with defineAgent({ ${what}s: … }).` : `It has ${all20}.`,
   });
 }
 
-/** A model that comes with the request has no name: if a replay has another model at the same place, the recorded reply counts. */
+/**
+ * A model that is passed with the request has no name. If a replay passes another model at the same position, the
+ * recorded reply counts.
+ */
 function chooseModel(
   agent: AgentDefinition,
   given: string | Model | undefined,
@@ -242,7 +247,7 @@ function unnamed(models: readonly string[]): HoldfastError {
 }
 
 function iterationOver(iteration: number): HoldfastError {
-  return new HoldfastError("InvalidTransition", `iteration ${iteration} has given its verdict: nothing follows it`, {
+  return new HoldfastError("InvalidTransition", `iteration ${iteration} has returned its verdict: no step may follow`, {
     details: { iteration },
     hint: "Await every step before next(), done() or fail().",
   });
@@ -253,7 +258,7 @@ interface ToolCallPlan {
   readonly hooks: StepHooks;
 }
 
-/** `refuse` records why the step is refused, and throws that: a replay gets the same error. */
+/** `refuse` records why the step is refused, and throws the error, so that a replay throws the same error. */
 function planToolCall(
   tool: Tool,
   { name, value }: StepRequest,
@@ -266,7 +271,7 @@ function planToolCall(
   };
   const approval = approvalHooks(tool, name, () => validate(structuredClone(value)), refuse);
   if (tool.input === undefined) return { execute, hooks: approval };
-  // An attempt may have changed the input it got: each of the others gets its own.
+  // An attempt may change its input, so every later attempt gets its own copy.
   let first: { readonly input: unknown } | undefined;
   const before = async () => {
     try {
@@ -286,8 +291,8 @@ function planToolCall(
 }
 
 /**
- * How a tool asks for approval: not at all, always, or by its input, which its rule gets as the validator returns it. A rule that
- * throws refuses the step.
+ * When a tool asks for approval: never, always, or depending on its input, which the rule gets as the validator returns
+ * it. A rule that throws refuses the step.
  */
 function approvalHooks(
   { approve = false }: Pick<Tool, "approve">,
@@ -309,12 +314,12 @@ function approvalHooks(
   };
 }
 
-/** Only true and false count: a promise, for example, would always be taken for true. */
+/** Only true and false are accepted: a promise, for example, would always count as true. */
 function checkAnswer(answer: unknown, name: string): boolean {
   if (typeof answer === "boolean") return answer;
   const given = answer instanceof Promise ? "a promise" : typeof answer;
-  throw new HoldfastError("InvalidArgument", `approve of the tool ${name} gave ${given}, not true or false`, {
+  throw new HoldfastError("InvalidArgument", `approve of the tool ${name} returned ${given}, not true or false`, {
     details: { what: `tools.${name}.approve` },
-    hint: "approve decides by the input alone, at once: it is not async.",
+    hint: "approve must decide from the input and return at once: it cannot be async.",
   });
 }

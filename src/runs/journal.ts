@@ -1,4 +1,4 @@
-// A run's journal: its events in the session's log, and the steps and states that they record. A replay begins by reading it.
+// A run's journal: its events in the session's log, and the recorded steps and states. A replay begins by reading it.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
@@ -32,7 +32,7 @@ export function decodeEntry(session: string, row: JournalRow): JournalEntry {
   return { seq, type, at, ...decodeEnvelope(session, seq, row.envelope), row };
 }
 
-/** The part of an envelope that no column has. */
+/** The part of an envelope that is not in a column. */
 export function decodeEnvelope(
   session: string,
   seq: number,
@@ -48,12 +48,12 @@ export function decodeEnvelope(
   return { agent, data, commitments };
 }
 
-/** No event of a run follows its end. */
+/** The last seq that can have an event of the run: no event follows its end. */
 export function lastSeqOf({ seq, ended_at }: Pick<RunRow, "seq" | "ended_at">): number {
   return ended_at === null ? FOREVER : seq;
 }
 
-/** After a seq, in order. */
+/** Reads the events after a seq, in order. */
 export async function readJournal(
   storage: Storage,
   row: Pick<RunRow, "session" | "session_no" | "id" | "seq" | "ended_at">,
@@ -75,13 +75,13 @@ export async function readJournal(
   }
 }
 
-/** The payload of an event; null where it has none. */
+/** The payload of an event; null if it has none. */
 export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<StepEnd, "row">): Promise<Json> {
   if (row === undefined) throw new Error("bug: a step that was not read from the journal has no payload to read");
   if (row.sha256 === null) return null;
   const name = { kind: "event", session, seq: row.seq };
   if (row.form === null || row.size === null) {
-    throw new HoldfastError("StoreCorrupted", `what event ${rowId(session, row.seq)} carries is not there`, {
+    throw new HoldfastError("StoreCorrupted", `the payload of event ${rowId(session, row.seq)} is missing`, {
       details: name,
     });
   }
@@ -89,10 +89,10 @@ export async function payloadOf(payloads: Payloads, session: string, { row }: Pi
   return decodeRow(name, { payload: bytes }, { payload: json }).payload;
 }
 
-/** How a step ended; with its row when it was read from the journal. */
+/** How a step ended, with its row if it was read from the journal. */
 export type StepEnd = Pick<JournalEntry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
 
-/** One attempt at a step, beginning with its intent. */
+/** One attempt of a step, beginning with its intent. */
 export interface StepRecord {
   readonly seq: number;
   readonly iteration: number;
@@ -106,11 +106,11 @@ export interface StepRecord {
   readonly data: JsonObject;
   status: Step["status"];
   end: StepEnd | null;
-  /** A person permitted one more attempt. */
+  /** True if a person permitted one more attempt. */
   isAllowed: boolean;
-  /** A person was asked whether it may be executed, or whether it happened, and has not answered. */
+  /** The open question: whether the step may be executed, or whether it happened. */
   isAsked: boolean;
-  /** The retried run failed at this step: this run executes it again, whatever was decided there. */
+  /** True if the retried run failed at this step: this run executes it again, regardless of decisions in that run. */
   isRetryPoint?: boolean;
 }
 
@@ -119,7 +119,7 @@ const BETWEEN: ReadonlySet<string> = new Set(["step/asked", "step/again", "step/
 
 const STEP = { iteration: whole, path: text, kind: text, name: text, attempt: whole, digest: text, key: text };
 
-/** Steps by the seq of their first event, in order. */
+/** Builds the records of steps, in the order of their first events. */
 export function buildStepRecords(session: string, entries: readonly JournalEntry[]): ReadonlyMap<number, StepRecord> {
   const records = new Map<number, StepRecord>();
   for (const entry of entries) {
@@ -132,10 +132,10 @@ export function buildStepRecords(session: string, entries: readonly JournalEntry
     if (!type.startsWith("step/") && !(type === "message/added" && data.step !== undefined)) continue;
     if (first !== undefined) {
       if (type === "step/asked") first.isAsked = true;
-      // A permission counts for one attempt.
+      // A permission is valid for one attempt.
       if (type === "step/again" || type === "step/begun") first.isAllowed = false;
       if (type === "step/begun") first.status = "started";
-      // It is executed again: the outcome is unknown until that attempt ends.
+      // The step is executed again: its outcome is unknown until this attempt ends.
       if (type === "step/again") Object.assign(first, { status: "started", end: null });
       if (BETWEEN.has(type)) continue;
       first.status = type === "step/failed" ? "failed" : "done";
@@ -191,7 +191,7 @@ function positionIn(session: string, { seq, data }: StepRecord): NonNullable<Ste
   return { branch: position.branch, seq: position.seq, count };
 }
 
-/** As the event keeps it: the code, and the beginning of the message. */
+/** The error in the event: its code, and the beginning of its message. */
 export function errorIn(data: JsonObject): RunError {
   const error = plainObject.read(data.error) ?? {};
   const said = { code: String(error.code ?? "Error"), message: String(error.message ?? "") };
@@ -215,19 +215,19 @@ export async function eventOf(storage: Storage, session: string, seq: number): P
   });
 }
 
-/** Which run this one retries, as its first event says; null: none. */
+/** The run that this one retries, from its first event; null if none. */
 export function retriedRun({ data }: Pick<JournalEntry, "data">): JsonObject | null {
   const from = plainObject.read(data.from);
   return from?.retry === true ? from : null;
 }
 
-/** All runs of a retry chain draw from the seed of the first, so that random() returns the same to each of them. */
+/** All runs of a retry chain use the seed of the first, so that random() returns the same numbers in each of them. */
 export function randomSeed(run: string, created: Pick<JournalEntry, "data">): string {
   const seed = retriedRun(created)?.chance;
   return typeof seed === "string" ? seed : run;
 }
 
-/** The state of a checkpoint, as the journal keeps it and as it will be read. */
+/** The state of a checkpoint: its bytes for the journal, and the value as it will be read back. */
 export function encodeState(
   state: unknown,
   { created_at }: RunRow,
@@ -238,14 +238,14 @@ export function encodeState(
     const kept = copyJson({ state, startedAt: created_at }, "state", "payloadBytes");
     return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
   } catch (error) {
-    // So that the error names the state as the agent knows it.
+    // Renamed, so that the error names the state as the agent does.
     copyJson(state, "state");
     throw error;
   }
 }
 
 export function noState(what: string): HoldfastError {
-  return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
+  return new HoldfastError("InvalidJson", `${what} undefined: pass null if there is no state to keep`);
 }
 
 /** The state that the next iteration starts with. */

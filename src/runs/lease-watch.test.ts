@@ -1,4 +1,4 @@
-// The time of a lease counts from the first look that saw it as it is.
+// The time of a lease counts from the first read that saw its present epoch and beat.
 import { expect, test } from "vitest";
 import type { Environment } from "../contracts/environment.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -10,7 +10,7 @@ function watchAt(time: { now: number }): LeaseWatch {
   return new LeaseWatch({ monotonic: () => time.now } as unknown as Environment);
 }
 
-test("RU3 a lease that another worker took meanwhile counts anew, also with the same beat", () => {
+test("RU3 the time starts again when another worker has claimed the lease meanwhile, also with the same beat", () => {
   const time = { now: 0 };
   const watch = watchAt(time);
   expect(watch.remainingMs(LEASE)).toBe(100);
@@ -25,7 +25,7 @@ test("RU3 a lease that another worker took meanwhile counts anew, also with the 
   expect(watch.isClaimable(taken)).toBe(true);
 });
 
-test("RU3 a sign of life counts anew", () => {
+test("RU3 the time starts again after a heartbeat", () => {
   const time = { now: 0 };
   const watch = watchAt(time);
   watch.remainingMs(LEASE);

@@ -1,5 +1,6 @@
-// Judging leases: a run may be claimed when it has no owner, when its owner's process is gone, when the lease is one that this
-// handle left behind, or when its owner showed no sign of life for the whole lease, by the claimer's own clock alone (RU3).
+// Decides whether a lease may be claimed: when the run has no owner, when its owner's process is gone, when this handle
+// has abandoned the lease, or when the owner sent no heartbeat for the whole lease, measured only with the claimer's
+// own clock (RU3).
 import type { Environment } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -8,7 +9,7 @@ import { waitsOf } from "../core/run-waits.ts";
 
 type Lease = Pick<RunRow, "id" | "owner" | "epoch" | "beat" | "lease_ms">;
 
-/** A lease as it was first seen, and when. */
+/** A lease with its epoch and beat, and when this handle first saw them. */
 interface Sighting {
   readonly epoch: number;
   readonly beat: number;
@@ -20,23 +21,23 @@ export class LeaseWatch {
   readonly #isLeftHere: (lease: Lease) => boolean;
   readonly #sightings = new Map<string, Sighting>();
 
-  /** `isLeftHere`: the lease is this handle's own, and it no longer works on the run. */
+  /** `isLeftHere`: the lease belongs to this handle, which no longer works on the run. */
   constructor(environment: Environment, isLeftHere: (lease: Lease) => boolean = () => false) {
     this.#environment = environment;
     this.#isLeftHere = isLeftHere;
   }
 
-  /** For the runs that this handle sees. */
+  /** A watch for the runs of a store. */
   static of(storage: Storage): LeaseWatch {
     return new LeaseWatch(storage.environment, (lease) => isAbandonedHere(storage, lease));
   }
 
-  /** Each call is a look: the time counts from the first one that saw the lease as it is now. */
+  /** Every call observes the lease. The time counts from the first call that saw its present epoch and beat. */
   isClaimable(lease: Lease): boolean {
     return this.remainingMs(lease) <= 0;
   }
 
-  /** How long it takes at most until the run may be claimed, if its owner shows no sign of life. */
+  /** The longest time until the run may be claimed, if its owner sends no heartbeat. */
   remainingMs(lease: Lease): number {
     const { id, owner, epoch, beat, lease_ms } = lease;
     if (owner === null || this.#isLeftHere(lease) || isOwnerGone(this.#environment, lease)) return 0;
@@ -47,7 +48,7 @@ export class LeaseWatch {
     return lease_ms;
   }
 
-  /** Whether the owner has given a sign of life, or another worker has claimed the run, since the first look. */
+  /** Whether the owner has sent a heartbeat, or another worker has claimed the run, since the first observation. */
   hasMoved({ id, epoch, beat }: Lease): boolean {
     const seen = this.#sightings.get(id);
     return seen !== undefined && (seen.epoch !== epoch || seen.beat !== beat);
@@ -59,8 +60,9 @@ export class LeaseWatch {
 }
 
 /**
- * By handle: the epochs of leases that the handle still has although it no longer works on their runs, because the store was out of
- * reach when it would have released them. No other worker can have the same epoch, so the handle may continue such a run at once.
+ * Per handle, the epochs of leases that it has although it no longer works on their runs, because the store was
+ * unreachable when it tried to release them. No other worker can have the same epoch, so the handle may continue such a
+ * run at once.
  */
 const epochs = new WeakMap<Storage, Map<string, number>>();
 
@@ -70,7 +72,7 @@ export function abandonLease(storage: Storage, { id, epoch }: Pick<RunRow, "id" 
   own.set(id, epoch);
 }
 
-/** Until the run has another epoch. */
+/** Whether this handle has abandoned the lease at this epoch. */
 function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): boolean {
   const own = epochs.get(storage);
   const left = own?.get(id);
@@ -78,14 +80,16 @@ function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "e
   return left === epoch;
 }
 
-/** Whether there is something to do for a run now: its time has come, or a child that it waits for can go on. */
+/** Whether a worker can continue the run now: it is due, or a child that it waits for can continue. */
 export async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
   if (row.status !== "waiting" && row.status !== "paused") return true;
   if (row.wake_at !== null && row.wake_at <= storage.environment.now()) return true;
   return (await lacksChild(storage, row)) || (await canContinueChild(storage, row));
 }
 
-/** It waits for a child that could go on: only the parent's process has the code of both. */
+/**
+ * Whether the run waits for a child that could continue. Only a process with the parent's code has the code of both.
+ */
 async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
   for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
     const [child] = wait.kind === "run" ? await storage.query("run.get", { id: wait.run }) : [];
@@ -97,7 +101,7 @@ async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean>
   return false;
 }
 
-/** It waits for a child that is not in this store, and would wait for ever: the step must fail. */
+/** Whether the run waits for a child that is not in this store. It would wait for ever, so the step must fail. */
 async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
   if (row.status !== "waiting") return false;
   for (const wait of waitsOf(row)) {

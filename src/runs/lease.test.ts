@@ -1,4 +1,5 @@
-// A claim counts for the lease as the worker saw it: between the look and the claim its owner may have given a sign of life.
+// A claim is valid only for the lease that the worker saw: its owner may have sent a heartbeat between the read and the
+// claim.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
@@ -31,7 +32,7 @@ for (const engine of ENGINES) {
     });
     afterEach(() => ground.end());
 
-    test("RU3 after a sign of life no worker claims the lease or frees the run by an older look", async () => {
+    test("RU3 after a heartbeat no worker claims the lease or frees the run with an older read", async () => {
       const held = await claimRun(storage, await existingRun(storage, "r"), "first");
       const seen = await existingRun(storage, "r");
       expect(await heartbeat(storage, held, FOREVER)).toBe("ok");
@@ -101,7 +102,7 @@ for (const engine of ENGINES) {
       });
     });
 
-    test("RU3 of a run that is to be cancelled and is out of time, the worker is told to cancel it", async () => {
+    test("RU3 if a run is both cancelled and past its deadline, the heartbeat tells the worker to cancel it", async () => {
       const held = await claimRun(storage, await existingRun(storage, "r"), "first");
       expect(await heartbeat(storage, held, 0)).toBe("deadline");
       const hf = await open(ground.url);
@@ -110,7 +111,7 @@ for (const engine of ENGINES) {
       expect(await heartbeat(storage, held, 0)).toBe("cancel-requested");
     });
 
-    test("RU3 a claimer learns which unknown owner it waits for, and how long at most", async () => {
+    test("RU3 onWait names the unknown owner that a claimer waits for, and the longest wait", async () => {
       await claimRun(storage, { ...(await existingRun(storage, "r")), lease_ms: 300 }, "worker_far@elsewhere");
       const { processes: _, ...unknowing } = realEnvironment();
       const blind = new SqlStorage(ground.driver, unknowing);
@@ -121,7 +122,7 @@ for (const engine of ENGINES) {
       expect(told[0]?.atMostMs).toBeGreaterThan(0);
     });
 
-    test("RU2 a call without an id that is aborted while it watches such an owner says so", async () => {
+    test("RU2 a call without an id rejects with Aborted if it is aborted while it watches such an owner", async () => {
       await claimRun(storage, await existingRun(storage, "r"), "worker_far@elsewhere");
       const { processes: _, ...unknowing } = realEnvironment();
       const hf = await open(ground.url, { environment: unknowing });
@@ -132,7 +133,7 @@ for (const engine of ENGINES) {
       await hf.close();
     });
 
-    test("RU3 a process that begins a run and then stands still longer than its lease does nothing of it", async () => {
+    test("RU3 a process that begins a run and is suspended longer than its lease executes no step of it", async () => {
       const world = new EffectRecorder();
       const held = gate();
       let begun = 0;
@@ -146,7 +147,7 @@ for (const engine of ENGINES) {
       const other = await open(ground.url);
       let working: Promise<unknown> | null = null;
       const read: Driver["read"] = async (sql, params) => {
-        // Its first look at the run that is there: by then another has taken it, and is at work.
+        // Its first read of the existing run: by then another worker has claimed it and works on it.
         if (working === null && params[0] === "late" && (await other.runs.get("late")) !== null) {
           working = other.runs.resume(pays, "late");
           await held.reached;

@@ -1,4 +1,4 @@
-// Leases: which worker may write a run. A lease is claimed only from an owner that is gone (lease-watch.ts); after that the
+// Leases: which worker may write a run. A lease is claimed only if its owner is gone (lease-watch.ts). After that the
 // old owner cannot commit, because its epoch is over.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
@@ -8,7 +8,7 @@ import type { Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { ownerWords } from "../core/run-owner.ts";
+import { formatOwner } from "../core/run-owner.ts";
 import { ownerWait } from "../core/run-waits.ts";
 import { leaseLost } from "./errors.ts";
 import { abandonLease, LeaseWatch } from "./lease-watch.ts";
@@ -16,7 +16,7 @@ import { existingRun, isAtWork } from "./rows.ts";
 import { endCancelled } from "./verbs.ts";
 import { atVersion, moveRun } from "./writer.ts";
 
-/** Of a release, which others may delay by changing the run. */
+/** How often a release is tried, because other writers may change the run at the same time. */
 const MOST_TRIES = 8;
 
 interface ReleaseHost {
@@ -24,7 +24,7 @@ interface ReleaseHost {
   readonly payloads: Payloads;
 }
 
-/** Signs of life within one lease. */
+/** Heartbeats per lease. */
 const BEATS = 3;
 
 export function beatMs({ lease_ms }: RunRow): number {
@@ -36,16 +36,16 @@ function beatGuard({ id, beat }: RunRow) {
 }
 
 /**
- * Without the epoch, which these commits change: storage assumes that what a guard expects still holds after the commit. Every
- * change of the epoch changes the version too.
+ * Guards the version and the beat, but not the epoch, which these commits change: storage assumes that a guard's value
+ * still holds after the commit. Every change of the epoch changes the version too.
  */
-function asSeen(seen: RunRow): readonly Guard[] {
+function unchangedGuards(seen: RunRow): readonly Guard[] {
   return [atVersion(seen), beatGuard(seen)];
 }
 
 /**
- * The row under the new lease. LeaseLost when anything changed about the run since it was seen, a sign of life included. It does
- * not verify the run: takeOver() in recover.ts does that first.
+ * Claims a run and returns its row with the new lease. LeaseLost if the run changed since it was seen, also by a
+ * heartbeat. This function does not verify the run: takeOver() in recover.ts does so first.
  */
 export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
   const at = storage.environment.now();
@@ -57,20 +57,23 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
   });
   const outcome = await storage.commit({
     sessions: [{ id: seen.session, mode: "existing", at }],
-    guards: asSeen(seen),
+    guards: unchangedGuards(seen),
     events: [moved.event],
   });
   if (!outcome.ok) throw leaseLost(seen);
   return moved.row(outcome.events[0]?.seq ?? 0);
 }
 
-/** Why no worker continues a run for a while, and until when. */
+/** Why workers do not continue a run for a while, and until when. */
 export interface ReleaseReason {
   readonly error: RunError;
   readonly wakeAt: number;
 }
 
-/** Gives the lease back, so that another worker can continue, at once or at `wakeAt`. Ends the run if it was to be cancelled. */
+/**
+ * Releases the lease, so that another worker can continue, at once or at `wakeAt`. Ends the run if a caller has
+ * cancelled it.
+ */
 export async function releaseRun(
   { storage, payloads }: ReleaseHost,
   { id, epoch }: RunRow,
@@ -79,13 +82,13 @@ export async function releaseRun(
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const now = await existingRun(storage, id);
     if (now.epoch !== epoch || now.ended_at !== null) return;
-    // Also when the run was suspended just before the request to cancel.
+    // This also covers a run that was suspended just before the request to cancel.
     if (now.cancel === 1) return endCancelled(storage, payloads, now);
     if (now.owner === null || (await freeRun(storage, now, trouble?.wakeAt, releaseData(trouble))) !== null) return;
   }
 }
 
-/** The same. If the store is out of reach, this handle remembers that it has left the run. */
+/** The same. If the store is unreachable, this handle remembers that it has abandoned the lease. */
 export async function releaseOrAbandon(host: ReleaseHost, row: RunRow, trouble: ReleaseReason | null): Promise<void> {
   try {
     await releaseRun(host, row, trouble);
@@ -99,7 +102,10 @@ function releaseData(trouble: ReleaseReason | null): JsonObject {
   return trouble === null ? {} : { error: { ...trouble.error } };
 }
 
-/** Takes the lease from its owner, which cannot commit any more: its epoch is over. null when the run changed meanwhile. */
+/**
+ * Removes the lease of an owner that is gone; its epoch is over, so the owner cannot commit any more. null if the run
+ * changed meanwhile.
+ */
 export async function freeRun(
   storage: Storage,
   seen: RunRow,
@@ -112,13 +118,15 @@ export async function freeRun(
   const outcome = await storage.commit({
     sessions: [{ id: seen.session, mode: "existing", at }],
     wakes: true,
-    guards: asSeen(seen),
+    guards: unchangedGuards(seen),
     events: [moved.event],
   });
   return outcome.ok ? moved.row(outcome.events[0]?.seq ?? 0) : null;
 }
 
-/** The run once it can be claimed; null when its owner is alive. `onWait` is called once, if finding out takes time. */
+/**
+ * Waits until the run can be claimed; null if its owner is alive. `onWait` is called once, if finding out takes time.
+ */
 export async function awaitFree(
   storage: Storage,
   id: string,
@@ -141,7 +149,7 @@ export async function awaitFree(
 
 export type Heartbeat = "ok" | "cancel-requested" | "deadline" | "lost";
 
-/** Gives a sign of life, and returns what the run's worker must do. */
+/** Writes a heartbeat, and returns what the run's worker must do. */
 export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadline: number): Promise<Heartbeat> {
   const [now] = await storage.query("run.get", { id });
   if (now === undefined || now.epoch !== epoch || now.ended_at !== null) return "lost";
@@ -155,12 +163,12 @@ export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadlin
 }
 
 export function atWork({ id, owner }: RunRow): HoldfastError {
-  const worker = owner === null ? "another worker" : ownerWords(owner);
-  return new HoldfastError("Conflict", `${worker} works on the run ${JSON.stringify(id)}`, {
+  const worker = owner === null ? "another worker" : formatOwner(owner);
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} has a living worker: ${worker}`, {
     retryable: true,
     details: { run: id, owner },
     hint:
       `Wait for it with runs.execute() or runs.resume(…, { wait: true }), or end it with runs.cancel(${JSON.stringify(id)}). ` +
-      "A run is taken over only when its worker is gone.",
+      "Another worker can take over a run only when its worker is gone.",
   });
 }

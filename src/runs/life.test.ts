@@ -1,4 +1,4 @@
-// The life of an iteration: which event leads to which state, and what becomes of work and waiters then.
+// The life of an iteration: which event leads to which state, and what happens to work and waiters.
 import { describe, expect, test } from "vitest";
 import type { Commit, Outcome } from "../contracts/storage/commit.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
@@ -18,9 +18,12 @@ const STATES: Readonly<Record<LifeState, readonly LifeState[]>> = {
   left: ["left", "left", "left", "left"],
 };
 
-test.each(Object.entries(STATES))("RU3 an iteration that is %s goes on as the table says", (state, expected) => {
-  expect(EVENTS.map((event) => nextState(state as LifeState, event))).toEqual(expected);
-});
+test.each(Object.entries(STATES))(
+  "RU3 an iteration that is %s changes its state as the table says",
+  (state, expected) => {
+    expect(EVENTS.map((event) => nextState(state as LifeState, event))).toEqual(expected);
+  },
+);
 
 const row = { id: "r", session: "s", epoch: 1, version: 1, seq: 1, ended_at: null, cancel: 0 } as RunRow;
 
@@ -61,7 +64,7 @@ describe("RU10 an iteration that only waits", () => {
     expect(typesOf(commits)).toEqual(["run/waiting"]);
   });
 
-  test("goes on when what it waits for is there", async () => {
+  test("continues when what it waits for has arrived", async () => {
     const { life, commits } = living();
     const waiter = forSignal(async (resume) => {
       resume("went");
@@ -96,7 +99,7 @@ describe("RU10 an iteration that only waits", () => {
 });
 
 describe("RU3 an iteration that was left", () => {
-  test("begins nothing, and ends with the error that it was left for", async () => {
+  test("begins no step, and ends with the error that ended the work", async () => {
     const { life } = living();
     const ended = life.end.catch((error: unknown) => error);
     life.leave(new Error("lost"));
@@ -107,7 +110,7 @@ describe("RU3 an iteration that was left", () => {
     await expect(life.wait(forSignal(async () => true))).rejects.toBeInstanceOf(IterationLeft);
   });
 
-  test("waits for no call and no work that is still under way", async () => {
+  test("does not wait for calls and work under way", async () => {
     const { life } = living();
     const { promise: never } = Promise.withResolvers<void>();
     void life.call(() => life.during(() => never));
@@ -118,7 +121,7 @@ describe("RU3 an iteration that was left", () => {
     expect(life.state).toBe("left");
   });
 
-  test("lets no failure of its own work change how it ended", async () => {
+  test("ends the same way if its own work fails afterwards", async () => {
     const { life } = living();
     life.leave();
     const work = life.guard(() => Promise.reject(new Error("refused")));
@@ -127,7 +130,7 @@ describe("RU3 an iteration that was left", () => {
   });
 });
 
-describe("RU3 an iteration that has given its verdict", () => {
+describe("RU3 an iteration that has returned its verdict", () => {
   test("drains: calls that were begun end before the verdict counts", async () => {
     const { life } = living();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -145,13 +148,13 @@ describe("RU3 an iteration that has given its verdict", () => {
     expect(life.state).toBe("over");
   });
 
-  test("is not left because a part of it was told that it is over", () => {
+  test("is not left because one of its steps got the error that the iteration is over", () => {
     const { life } = living();
     life.leave(new IterationLeft());
     expect(life.state).toBe("open");
   });
 
-  test("drops what still waits", async () => {
+  test("drops the remaining waiters", async () => {
     const { life, commits } = living();
     const waiting = life.during(() => life.wait(forSignal(async () => false)));
     const closed = life.close();

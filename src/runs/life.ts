@@ -1,7 +1,7 @@
-// The life of one iteration that an execution works on: a state that says what its steps may still do, what of it is at work,
-// and what it waits for. An iteration may wait at several places at once, beside others that are at work. It is suspended only
-// when nothing of it is at work, by one commit that names everything that wakes the run. Whatever arrives meanwhile changes the
-// run's version, and that commit is refused.
+// The life of the current iteration of an execution: its state, which says what steps may still do, its work under way,
+// and its waiters. An iteration may wait in several branches while others work. It is suspended only when no work is
+// under way, by one commit that lists everything that can wake the run. If something arrives meanwhile, it changes the
+// run's version, and the commit is refused.
 
 import type { Verdict } from "../contracts/agent-definitions.ts";
 import type { Waits } from "../contracts/run-waits.ts";
@@ -11,10 +11,10 @@ import type { Change, Writer } from "./writer.ts";
 
 /**
  * - open: steps begin.
- * - draining: the verdict is given; steps that were begun end, and steps of the journal may be asked for again.
- * - over: the verdict counts; what is still at work ends.
- * - suspended: the run's row says what wakes the run, and no worker has it.
- * - left: something else ended the work: the lease is lost, the worker stops, the run is cancelled, the store failed.
+ * - draining: the iteration has returned its verdict; begun steps end, and steps in the journal may be requested again.
+ * - over: the verdict is final; work under way ends.
+ * - suspended: the run's row lists what wakes the run, and no worker has the run.
+ * - left: the work ended for another reason: the lease is lost, the worker stops, the run is cancelled, or the store failed.
  */
 export type LifeState = "open" | "draining" | "over" | "suspended" | "left";
 
@@ -23,21 +23,24 @@ export type LifeEvent = "verdict" | "close" | "suspend" | "leave";
 const TRANSITIONS: Readonly<Record<LifeState, Partial<Readonly<Record<LifeEvent, LifeState>>>>> = {
   open: { verdict: "draining", close: "over", suspend: "suspended", leave: "left" },
   draining: { close: "over", suspend: "suspended", leave: "left" },
-  // A store that fails beside a verdict takes the verdict back: the iteration is replayed.
+  // If the store fails while the verdict is pending, the verdict is dropped, and the iteration will be replayed.
   over: { leave: "left" },
   suspended: {},
   left: {},
 };
 
-/** The same state where the event has no effect in it. */
+/** Returns the same state if the event has no effect in it. */
 export function nextState(state: LifeState, event: LifeEvent): LifeState {
   return TRANSITIONS[state][event] ?? state;
 }
 
-/** Thrown by steps of an iteration that is suspended or left. The agent's code never sees it: its call gets no answer. */
+/**
+ * Thrown by steps of an iteration that is suspended or left. The agent's code never gets it, because the promise of its
+ * call never settles.
+ */
 export class IterationLeft extends Error {
   constructor() {
-    super("bug: an agent was told that its iteration was left");
+    super("bug: an agent's code got the error IterationLeft");
     this.name = "IterationLeft";
   }
 }
@@ -45,14 +48,17 @@ export class IterationLeft extends Error {
 /** How the work on an iteration ends: with its verdict, or without one. */
 export type IterationEnd = { readonly left: true } | Verdict;
 
-/** A place at which the iteration cannot go on by itself, until it gets a value. */
+/** A branch of the iteration that waits for a value. */
 export interface Waiter<T> {
-  /** Whether it can go on: what it waits for has come, or its time is over. Then it has called `resume`, or `fail`. */
+  /**
+   * Checks whether the waiter can continue: its value has arrived, or its time is over. If so, it has called `resume`
+   * or `fail`.
+   */
   readonly ready: (resume: (value: T) => void, fail: (error: unknown) => void) => Promise<boolean>;
-  /** null: only time can wake it. */
+  /** null if only time can wake it. */
   readonly waits: Waits | null;
   readonly until: number | null;
-  /** Events that the suspending commit writes for it. */
+  /** Events that the suspending commit writes for this waiter. */
   readonly events: () => readonly EventDraft[];
   readonly guards?: () => readonly Guard[];
 }
@@ -62,7 +68,7 @@ interface PendingWait extends Omit<Waiter<never>, "ready"> {
   readonly leave: () => void;
 }
 
-/** How often waiters are checked while another part of the iteration is at work. */
+/** How often waiters are checked while another branch of the iteration works. */
 const WATCH_MS = 1000;
 
 export class IterationLife {
@@ -71,16 +77,16 @@ export class IterationLife {
   readonly #end = Promise.withResolvers<IterationEnd>();
   readonly #waiters = new Set<PendingWait>();
   #state: LifeState = "open";
-  /** Pieces of work under way. Those that wait are not counted. */
+  /** The number of pieces of work under way; waiters are not counted. */
   #active = 0;
   #whenIdle: (() => void)[] = [];
-  /** Tools and models that have not ended, those that wait for a person included. */
+  /** Calls of tools and models that have not ended, including those that wait for a person. */
   #calls = 0;
   #whenDrained: (() => void)[] = [];
   #isCheckPlanned = false;
   #isWatching = false;
   #checkNow: AbortController | null = null;
-  /** Waiters are checked one at a time. */
+  /** The check of waiters under way: only one runs at a time. */
   #checks: Promise<void> = Promise.resolve();
 
   constructor(writer: Writer, signal: AbortSignal) {
@@ -92,22 +98,22 @@ export class IterationLife {
     return this.#state;
   }
 
-  /** Resolves with how the work ends; rejects with what went wrong with the store or the lease. */
+  /** Resolves when the work ends, and with its result; rejects with errors of the store or the lease. */
   get end(): Promise<IterationEnd> {
     return this.#end.promise;
   }
 
-  /** Nothing begins any more, and no call is answered. */
+  /** True if no step begins any more, and no call is answered. */
   get isLeft(): boolean {
     return this.#state === "suspended" || this.#state === "left";
   }
 
-  /** Throws where the iteration was suspended or left. */
+  /** Throws if the iteration was suspended or left. */
   refuseLeft(): void {
     if (this.isLeft) throw new IterationLeft();
   }
 
-  /** Ends the work without a verdict, with an error when something failed. The caller throws what this returns. */
+  /** Ends the work without a verdict, with an error if something failed. The caller throws the result. */
   leave(error?: unknown): IterationLeft {
     if (error instanceof IterationLeft) return error;
     this.#enter("leave");
@@ -116,28 +122,31 @@ export class IterationLife {
     return new IterationLeft();
   }
 
-  /** The iteration has given its verdict. */
+  /** Called when the iteration has returned its verdict. */
   drain(): void {
     this.#enter("verdict");
   }
 
-  /** Once all tools and models that were called have ended, or the iteration is left. */
+  /** Resolves when all calls of tools and models have ended, or the iteration is left. */
   async drained(): Promise<void> {
     if (this.#calls > 0 && !this.isLeft) await new Promise<void>((done) => this.#whenDrained.push(done));
   }
 
-  /** The verdict counts as soon as nothing is at work, or the iteration is left; waiters are dropped. */
+  /**
+   * Resolves when no work is under way, so that the verdict is final, or when the iteration is left. Waiters are
+   * dropped.
+   */
   async close(): Promise<void> {
     this.#enter("close");
     if (this.#active > 0 && !this.isLeft) await new Promise<void>((idle) => this.#whenIdle.push(idle));
   }
 
-  /** Has no effect when the iteration was left before. */
+  /** Has no effect if the iteration was left before. */
   conclude(verdict: Verdict): void {
     this.#end.resolve(verdict);
   }
 
-  /** Trouble with the store or the lease ends the work: an iteration could not do anything about it. */
+  /** An error of the store or the lease ends the work, because the iteration could not handle it. */
   async guard<T>(work: () => Promise<T>): Promise<T> {
     this.refuseLeft();
     try {
@@ -158,7 +167,7 @@ export class IterationLife {
     }
   }
 
-  /** Counts as at work while this runs. */
+  /** Counts as work under way while this runs. */
   during<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#counted(work);
     // Otherwise waiters would be checked only after this work has ended.
@@ -176,14 +185,14 @@ export class IterationLife {
     }
   }
 
-  /** Resolves once the waiter is ready; rejects with IterationLeft when the run is suspended or the work ends before. */
+  /** Resolves when the waiter is ready; rejects with IterationLeft if the run is suspended or the work ends before. */
   wait<T>(waiter: Waiter<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const leave = () => reject(new IterationLeft());
       if (!this.#mayWait()) return leave();
       this.#waiters.add({ ...waiter, ready: () => waiter.ready(resolve, reject), leave });
       this.#planCheck();
-      // Its time may come before the next check.
+      // The waiter may be due before the next check.
       this.#checkNow?.abort();
       if (this.#active > 0) void this.#watch();
     });
@@ -207,14 +216,14 @@ export class IterationLife {
     for (const idle of this.#whenIdle.splice(0)) idle();
     if (this.#isCheckPlanned || this.#waiters.size === 0) return;
     this.#isCheckPlanned = true;
-    // Deferred, so that whatever an answer lets the iteration do next begins before.
+    // Deferred, so that the iteration's reaction to an answer begins before the check.
     this.#writer.storage.environment.defer(() => {
       this.#isCheckPlanned = false;
       if (this.#active === 0 && this.#waiters.size > 0) void this.#counted(() => this.#check(() => this.#suspend()));
     });
   }
 
-  /** While other parts of the iteration are at work: waiters whose time or event has come go on. */
+  /** Checks waiters while other branches of the iteration work. */
   async #watch(): Promise<void> {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -236,7 +245,7 @@ export class IterationLife {
     return this.#checks;
   }
 
-  /** Whether any waiter goes on. */
+  /** Wakes the waiters that are ready. Returns whether there was one. */
   async #wakeReady(): Promise<boolean> {
     let isAnyReady = false;
     for (const waiter of [...this.#waiters]) {
@@ -250,7 +259,7 @@ export class IterationLife {
   async #suspend(): Promise<void> {
     if (this.#waiters.size === 0) return;
     const moved = await this.#writer.move(async ({ cancel }) => {
-      // A run that is to be cancelled would sleep, and no worker would come to end it.
+      // A cancelled run must not be suspended: it would sleep, and no worker would end it.
       if (cancel === 1) this.leave();
       const hasReady = await this.#wakeReady();
       return hasReady || !this.#mayWait() ? null : this.#suspension();
@@ -286,7 +295,10 @@ interface LinkedSignal {
   readonly free: () => void;
 }
 
-/** Not AbortSignal.any(): Node keeps the listeners of such a signal for ever, even when it can no longer abort. */
+/**
+ * This is not AbortSignal.any(), because Node keeps the listeners of such a signal for ever, even if it can no longer
+ * abort.
+ */
 export function linkSignal(signal: AbortSignal): LinkedSignal {
   const controller = new AbortController();
   const follow = () => controller.abort(signal.reason);

@@ -1,4 +1,4 @@
-// What a run has spent and what it may spend: the reasons for which a run ends by itself.
+// What a run has spent and what it may spend, and when a limit ends it.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { ModelReply } from "../contracts/models.ts";
@@ -7,7 +7,7 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { decodeText } from "../core/bytes.ts";
 import { addUsd } from "../core/money.ts";
 
-/** What the model calls of an iteration cost, replayed ones included. */
+/** The tokens and cost of the model calls of an iteration, including replayed ones. */
 export class Spending {
   #tokens = 0;
   #cost: number | null = null;
@@ -17,13 +17,13 @@ export class Spending {
     if (costUsd !== null) this.#cost = addUsd(this.#cost ?? 0, costUsd);
   }
 
-  /** Together with what the run had spent before. A cost that is not known stays null, not 0. */
+  /** Adds what the run had spent before. An unknown cost stays null, and does not become 0. */
   after({ tokens, cost_usd }: RunRow): Pick<RunRow, "tokens" | "cost_usd"> {
     const cost = this.#cost === null ? cost_usd : addUsd(cost_usd ?? 0, this.#cost);
     return { cost_usd: cost, tokens: tokens + this.#tokens };
   }
 
-  /** The columns that change: none where no model was asked. */
+  /** The columns that change: none if no model was called. */
   changes(row: RunRow): Partial<Pick<RunRow, "tokens" | "cost_usd">> {
     return this.#tokens === 0 && this.#cost === null ? {} : this.after(row);
   }
@@ -37,7 +37,7 @@ export function deadlineOf({ created_at }: RunRow, { wallMs }: RunLimits): numbe
   return wallMs === undefined ? Number.POSITIVE_INFINITY : created_at + wallMs;
 }
 
-/** Why the run ends now; null: it goes on. */
+/** Why the run must end now; null if it may continue. */
 export function stopReason(
   row: RunRow,
   limits: RunLimits,

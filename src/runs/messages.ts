@@ -1,4 +1,4 @@
-// Messages that a run adds to its session: each is appended once, at its place, however often the iteration is replayed.
+// Messages that a run adds to its session. Each is appended once, however often the iteration is replayed.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
 import { rowId } from "../core/row-id.ts";
@@ -9,7 +9,7 @@ import type { IterationHost } from "./iteration-host.ts";
 import { refuseStep } from "./refusals.ts";
 import type { StepRequest } from "./steps.ts";
 
-/** `call`: seq of the model call that wrote it. */
+/** `call`: the seq of the model call that wrote the message. */
 export async function appendMessage(
   host: IterationHost,
   request: StepRequest,
@@ -28,7 +28,7 @@ export async function appendMessage(
       const range = { after: `${session}#${record.seq - 1}`, limit: 1 };
       const [kept] = await readHistory(storage, payloads, { session }, range);
       if (kept?.seq === record.seq) return { ...kept, ...written };
-      // The message was cleared since, as those of a throwaway run are when it ends. Its content is in the request.
+      // The message was cleared since, like those of a throwaway run when it ends. The request has its content.
       const scope = { session, agent, run: id, at: record.startedAt };
       return await payloads.preparing(async (prepare) => ({
         ...appendedMessage(scope, await prepareMessage(ready, prepare), record.seq),
@@ -55,7 +55,7 @@ export async function appendMessage(
   }
 }
 
-/** Calls that this iteration made are known; any other is looked up. */
+/** Checks that the call exists. Only calls of other iterations are looked up. */
 async function requireCall({ storage, writer, steps }: IterationHost, seq: number): Promise<void> {
   const { session } = writer.row;
   const id = rowId(session, seq);
@@ -64,7 +64,10 @@ async function requireCall({ storage, writer, steps }: IterationHost, seq: numbe
   if (found === undefined) throw noRow("call", id);
 }
 
-/** The guard of the message's key failed. The run does not read that message: it appends each of its own once. */
+/**
+ * Whether the guard of the message's key failed. The run cannot take over the existing message, because each of its own
+ * is appended once.
+ */
 function isKeyConflict(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "Conflict" && error.details.check === "message.key";
 }
@@ -72,10 +75,10 @@ function isKeyConflict(error: unknown): boolean {
 function keyTaken(session: string, key: string): HoldfastError {
   return new HoldfastError(
     "AlreadyExists",
-    `${JSON.stringify(session)} has a message of the key ${JSON.stringify(key)}`,
+    `the session ${JSON.stringify(session)} has a message with the key ${JSON.stringify(key)} already`,
     {
       details: { kind: "message", session, key },
-      hint: "Leave the key out: a run says each of its messages once by itself.",
+      hint: "Leave the key out: a run appends each of its messages once without it.",
     },
   );
 }

@@ -1,26 +1,27 @@
-// Whether the error of a model allows another attempt, and when: by its HTTP status, and by the delay it asks for.
+// Whether the error of a model call allows another attempt, and when: by its HTTP status, and by the delay that it
+// requests.
 import type { RunError } from "../contracts/run-record.ts";
 import { isFinal, readSafely } from "./errors.ts";
 
-/** Recorded with the failure of an attempt. */
+/** The facts that are recorded with a failed attempt. */
 export interface Failure {
-  /** Another attempt would fail the same way. */
+  /** True if another attempt would fail in the same way. */
   readonly final: boolean;
   /** The next attempt begins no earlier than this after the failure. */
   readonly retryAfterMs: number | null;
 }
 
-/** The error of an attempt whose outcome is unknown, and which is followed by another. */
+/** The error of an attempt with an unknown outcome, after which another attempt follows. */
 export const LOST: RunError = {
   code: "OutcomeUnknown",
   message: "its outcome was lost: it may have happened, and been paid for",
 };
 /** Client errors that may pass: timeout, conflict, too early, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 425, 429]);
-/** A worker does not wait longer than this with a run: then the failure is final. */
+/** A worker does not wait longer than this; a failure that requests a longer delay is final. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** Fields that the SDKs of providers give their errors. */
+/** Fields of errors from the SDKs of providers. */
 interface ApiError {
   readonly status?: unknown;
   readonly statusCode?: unknown;
@@ -31,8 +32,8 @@ interface ApiError {
 }
 
 /**
- * An error without a status (the connection broke, the answer made no sense) may pass; of those with one, 408, 409, 425, 429 and
- * 5xx may. `retryable: false` is final whatever else it says.
+ * An error without a status (the connection broke, the answer was malformed) can be retried. With a status, 408, 409,
+ * 425, 429 and 5xx can be retried. `retryable: false` is always final.
  */
 export function modelFailure(thrown: unknown, now: number): Failure {
   return readSafely(() => readFailure(thrown, now), { final: false, retryAfterMs: null });
@@ -61,7 +62,7 @@ function readRetryAfter(error: ApiError, now: number): number | null {
   return ms === undefined || !Number.isFinite(ms) ? null : Math.ceil(ms);
 }
 
-/** Of a Headers object, or of a plain one with lower-case names. */
+/** Reads from a Headers object, or from a plain object with lower-case names. */
 function readHeader(headers: unknown, name: string): string | null {
   if (typeof headers !== "object" || headers === null) return null;
   const get = (headers as { readonly get?: unknown }).get;

@@ -1,5 +1,5 @@
-// Model calls of a run: steps like others, which are also recorded as calls of the session, with what they cost. A call whose
-// outcome is unknown is made again.
+// Model calls of a run: steps that are also recorded as calls of the session, with their cost. A call with an unknown
+// outcome is made again.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Model, ModelReply, RecordedReply } from "../contracts/models.ts";
@@ -16,7 +16,7 @@ import type { RecordAlongside, StepRequest } from "./steps.ts";
 
 const PATIENT: RetryPolicy = { attempts: 4, backoffMs: 500 };
 
-/** `name`: of one of the agent's models; null: the model came with the request. */
+/** `name`: the name of one of the agent's models; null if the request contains the model. */
 export async function askModel(
   host: IterationHost,
   step: StepRequest,
@@ -48,7 +48,7 @@ export async function askModel(
     {
       alongside,
       judge: modelFailure,
-      // A run that has spent what it may spend ends before it asks a model.
+      // A run that has reached a limit ends before the model call.
       before: host.leaveAtLimit,
       onResult: (seq) => {
         resultSeq = seq;
@@ -56,7 +56,8 @@ export async function askModel(
     },
   );
   spending.add(reply as unknown as ModelReply);
-  // The call's event follows the end of its step in the same commit, so its id is known, also in a replay.
+  // The event of the call directly follows the end of its step in the same commit, so its id is known, also in a
+  // replay.
   const call = rowId(session, resultSeq + 1);
   steps.calls.add(call);
   return { ...(reply as unknown as ModelReply), call };
@@ -74,11 +75,11 @@ function outcomeOf({ output, inputTokens, outputTokens, cachedTokens, costUsd }:
   return { response: output, ...known };
 }
 
-/** A malformed reply is a failure like any other, and is retried. */
+/** A malformed reply is a failure like any other, so it is retried. */
 function checkReply(reply: unknown, name: string): ModelReply {
   const given = (typeof reply === "object" && reply !== null ? reply : {}) as ModelReply;
   try {
-    if (given.output === undefined) throw new HoldfastError("InvalidArgument", `the model ${name} gave no output`);
+    if (given.output === undefined) throw new HoldfastError("InvalidArgument", `the model ${name} returned no output`);
     checkOutcome(outcomeOf(given));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-// Runs whose code is loaded when one of their calls is first made. Those that answer at once do so without it.
+// The noun `runs`. Its code is loaded with the first call; synchronous verbs answer without it.
 
 import type { Runs } from "../contracts/runs.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -44,7 +44,7 @@ export function createRuns(
     ...atOnce,
   };
   const close = async () => {
-    // Where the code is still being loaded there may be workers that wait for it.
+    // While the code is being loaded, workers may be waiting for it.
     const loaded = part.isNeeded ? await part.load().catch(() => null) : null;
     await loaded?.close();
   };
@@ -65,7 +65,7 @@ class LazyWorker implements Worker {
       this.#worker = loaded.createWorker(checked, id);
       return this.#worker;
     });
-    // Each call says so.
+    // Every call reports the error itself.
     this.#made.catch(() => {});
   }
 

@@ -1,5 +1,5 @@
-// The position of a recorded read: a point of the session's own log, and how far the logs that the session inherits from had been
-// written by then, because only that says what of them had been erased.
+// The position of a recorded read: a seq of the session's own log, and for each inherited log the last erasure by then,
+// because that decides which inherited messages were erased.
 import type { JsonObject } from "../contracts/json.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, list, optional, plainObject, text, whole } from "../core/decode.ts";
@@ -9,7 +9,7 @@ import { existingSession } from "../core/session-lookup.ts";
 export interface Position {
   readonly branch: number;
   readonly seq: number;
-  /** Of each session that it inherits from, newest first: the last event by which messages had been erased. */
+  /** For each session that it inherits from, newest first: the last event that had erased messages. */
   readonly inherited: readonly number[];
 }
 
@@ -19,7 +19,10 @@ export interface ReadLocation {
   readonly lineage: readonly Segment[];
 }
 
-/** Where the session is now; `isThorough`: searches also the inherited sessions that were not deleted for erasures. */
+/**
+ * The present position of the session. `isThorough`: searches for erasures also in inherited sessions that were not
+ * deleted.
+ */
 export async function locateNow(storage: Storage, session: string, isThorough = false): Promise<ReadLocation> {
   const { no, branch, seq } = await existingSession(storage, session);
   const lineage = await lineageAt(storage, { no, branch, seq });
@@ -28,7 +31,7 @@ export async function locateNow(storage: Storage, session: string, isThorough = 
   return located({ branch, seq, inherited }, lineage);
 }
 
-/** Where a recorded read was made. */
+/** The position and lineage of a recorded read. */
 export async function locateAgain(storage: Storage, no: number, position: Position): Promise<ReadLocation> {
   const { branch, seq } = position;
   return located(position, await lineageAt(storage, { no, branch, seq }));
@@ -41,13 +44,16 @@ function located(position: Position, lineage: readonly Segment[]): ReadLocation 
   return { position, lineage: lineage.map((segment) => ({ ...segment, horizon: horizonOf(segment) })) };
 }
 
-/** The sessions it inherits from, newest first. */
+/** The sessions in the lineage after the first, newest first. */
 function ancestorsOf(lineage: readonly Segment[]): readonly string[] {
   const own = lineage[0]?.session;
   return [...new Set(lineage.map(({ session }) => session))].filter((session) => session !== own);
 }
 
-/** A session that is not whole in this store has no log of its erasures: the erased messages themselves have their position. */
+/**
+ * The last erasure in an inherited session. A session that is here only in part has no log of its erasures, but its
+ * erased messages have their positions.
+ */
 async function erasedUpTo(
   storage: Storage,
   lineage: readonly Segment[],
@@ -64,11 +70,11 @@ async function erasedUpTo(
   return last;
 }
 
-/** What the journal keeps of a recorded read. */
+/** What the journal stores about a recorded read. */
 export interface RecordedPosition {
   readonly position: Position;
   readonly count: number;
-  /** Of the ids or keys that it returned. */
+  /** The digest of the ids or keys that it returned. */
   readonly digest: string;
 }
 

@@ -1,5 +1,5 @@
-// Recorded reads of an iteration (rule RU14): the journal keeps the position in the log, and a replay reads again there. The event
-// is not committed by itself: it goes with the next commit of the run, because nothing relies on it before.
+// Recorded reads of an iteration (rule RU14): the journal stores the position in the log, and a replay reads at this
+// position again. The run's next commit writes the event, because nothing relies on it before.
 
 import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -27,26 +27,26 @@ import { decodePosition, encodePosition, locateAgain, locateNow } from "./positi
 import { isMistakeOfCaller } from "./refusals.ts";
 import type { StepIdentity, StepRequest } from "./steps.ts";
 
-/** Content that was erased. */
+/** An erased message or value. */
 type ErasedItem = { readonly session: string; readonly seq: number } | ErasedValue;
 
 interface Reading<T> {
   readonly value: T;
-  /** Of what it gives: the same ones mean the same content, for content never changes. */
+  /** The ids or keys of what the read returns. Equal ids mean equal content, because content never changes. */
   readonly ids: readonly (string | null)[];
-  /** Content that was there at the position and is not now; a placeholder stands in its place. */
+  /** Content that existed at the position and was erased since; a placeholder replaces it. */
   readonly erased: readonly ErasedItem[];
-  /** Those of them that the value shows. */
+  /** The erased items for which the value contains a placeholder. */
   readonly shown: readonly ErasedItem[];
 }
 
-/** `expected`: the digest of what the recorded read gave; undefined: it is made now. */
+/** `expected`: the digest of what the recorded read returned; undefined for a new read. */
 type Read<T> = (lineage: readonly Segment[], clock: number, expected?: string) => Promise<Reading<T>>;
 
-/** Erasures beside a read that is made now send it back; there are never many. */
+/** How often a new read is repeated because of concurrent erasures, which are rare. */
 const MOST_TRIES = 16;
 
-/** What a caller's own function threw: thrown at the iteration, like anything else it does wrong. */
+/** The error of the caller's tokenizer, thrown in the iteration like its other mistakes. */
 class TokenizerFailed extends Error {}
 
 export function readContext(
@@ -127,17 +127,21 @@ async function readNow<T>({ storage, writer, steps }: IterationHost, identity: S
     const { position, lineage } = await locateNow(storage, row.session, tries > 0);
     const clock = storage.environment.now();
     const { value, ids, erased } = await read(lineage, clock);
-    // Something was erased between the two: the position is older than what was read.
+    // Content was erased between the two reads, so the position is older than what was read.
     if (erased.length > 0) continue;
     const recorded = encodePosition({ position, count: ids.length, digest: digestOf(ids) });
     const draft = steps.draft("step/done", { ...steps.describe(identity, 1), position: recorded });
     writer.addLater({ ...draft, at: clock });
     return value;
   }
-  throw new HoldfastError("StoreBusy", `what ${JSON.stringify(row.session)} shows is erased faster than it is read`, {
-    retryable: true,
-    details: { session: row.session, run: row.id },
-  });
+  throw new HoldfastError(
+    "StoreBusy",
+    `content of the session ${JSON.stringify(row.session)} is erased faster than it can be read`,
+    {
+      retryable: true,
+      details: { session: row.session, run: row.id },
+    },
+  );
 }
 
 async function readAgain<T>(host: IterationHost, record: StepRecord, read: Read<T>): Promise<T> {
@@ -149,7 +153,7 @@ async function readAgain<T>(host: IterationHost, record: StepRecord, read: Read<
   const isSame = digestOf(ids) === digest;
   if (isSame && shown.length === 0) return value;
   const [first = shown[0]] = erased;
-  if (first === undefined) throw steps.differs(record, "gives something else");
+  if (first === undefined) throw steps.differs(record, "returns something else");
   if (host.erased === "fail") throw contentErased(row, `${record.iteration}/${record.path}`, shown[0] ?? first);
   steps.acceptOtherArguments();
   return value;
@@ -168,7 +172,7 @@ function nameOf({ session, seq }: MessageAtRow): ErasedItem {
   return { session, seq };
 }
 
-/** Of texts and null, which JSON.stringify writes as canonical JSON does. */
+/** The digest of texts and null, for which JSON.stringify writes canonical JSON. */
 function digestOf(ids: readonly (string | null)[]): string {
   return sha256Hex(JSON.stringify(ids)).slice(0, 16);
 }

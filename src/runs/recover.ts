@@ -1,6 +1,7 @@
-// Recovery, the one way to a run that another worker may have had: its log is verified, its lease is claimed, and its journal says
-// which steps of the next iteration are done and which are in doubt. Verification (rules LG4, RU9) recomputes the session's chain,
-// derives the run's row, signals, questions and checkpoints from its events, and compares them. A difference stops the recovery.
+// Recovery: the only way to take over a run that another worker may have had. It verifies the log, claims the lease,
+// and reads from the journal which steps of the next iteration are done and which are in doubt. Verification (rules
+// LG4, RU9) recomputes the session's chain, derives the run's row, signals, questions and checkpoints from its events,
+// and compares them. A difference stops the recovery.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
@@ -34,17 +35,17 @@ import { existingRun, refuseEnded, runOf } from "./rows.ts";
 const RUNS_PAGE = 500;
 const EVENTS_PAGE = 1000;
 const AT_A_TIME = 16;
-/** The run was not released by its worker, which is gone. */
+/** True if the worker is gone and had not released the run. */
 const RECOVERED = { recovered: true };
-const UNDEAD: RunDifference = { kind: "row-mismatch", table: "runs", key: "" };
+const EVENT_AFTER_END: RunDifference = { kind: "row-mismatch", table: "runs", key: "" };
 
-/** Claims a run that `seen` shows, for `owner`, after its log was verified. LeaseLost when anything changed since. */
+/** Verifies the log of the run `seen`, and claims the run for `owner`. LeaseLost if the run changed since. */
 export async function takeOver(storage: Storage, seen: RunRow, owner: string, verify: VerifyScope): Promise<RunRow> {
   await verifyRun(storage, seen, verify);
   return claimRun(storage, seen, owner);
 }
 
-/** The same for a run that may be held or asleep; null: there is nothing to do for it now. */
+/** The same for a run that may be held or asleep; null if it is not due. */
 export async function takeOverWhenDue(
   storage: Storage,
   seen: RunRow,
@@ -52,21 +53,21 @@ export async function takeOverWhenDue(
   verify: VerifyScope,
 ): Promise<RunRow | null> {
   if (isHeldRun(seen)) await admitVerified(storage, seen, verify);
-  // Verified before its row is trusted to say when it wakes: a run that seems to sleep for ever would be lost.
+  // Verify before trusting the row's wake time: a damaged row could make a run sleep for ever.
   else await verifyRun(storage, seen, verify);
   const now = await existingRun(storage, seen.id);
   if (!(await isDue(storage, now))) return null;
-  // As it was verified, except for the mark of a held run, which was removed.
+  // The row as it was verified, without the mark of a held run, which was removed.
   return claimRun(storage, { ...seen, beat: now.beat }, owner);
 }
 
-/** Lets a run that came with an archive go on here. */
+/** Verifies a run that came with an archive, and releases it. */
 export async function admitVerified(storage: Storage, row: RunRow, verify: VerifyScope): Promise<void> {
   await verifyRun(storage, row, verify);
   await admitRun(storage, row);
 }
 
-/** What the journal has of the next iteration. `retried`: the run that this one retries, see retriedRun(). */
+/** The steps of the next iteration in the journal. `retried`: the run that this one retries, see retriedRun(). */
 export async function readStepRecords(
   storage: Storage,
   row: RunRow,
@@ -83,11 +84,11 @@ export async function readStepRecords(
   return records.filter((one) => one.iteration === iteration);
 }
 
-/** The events of the retried run since its checkpoint, and those of the run which that one retried in turn. */
+/** The events of the retried run since its checkpoint, and those of the earlier runs of its retry chain. */
 async function readRetriedJournal(storage: Storage, from: JsonObject): Promise<readonly JournalEntry[]> {
   const row = await existingRun(storage, String(from.run));
   const [created, ...journal] = await readJournal(storage, row, row.first_seq - 1);
-  // Its row says where its last iteration began, so the row is compared with the log first.
+  // The row says where the last iteration began, so it is compared with the log first.
   await compareRun(storage, row, created === undefined ? [] : [created, ...journal]);
   const earlier = created === undefined ? null : retriedRun(created);
   const before =
@@ -95,7 +96,7 @@ async function readRetriedJournal(storage: Storage, from: JsonObject): Promise<r
   return [...before, ...journal.filter(({ seq }) => seq > (row.checkpoint_seq ?? row.first_seq))];
 }
 
-/** Changes nothing. */
+/** Reports the steps of a run without changing it. */
 async function examine(storage: Storage, row: RunRow, verify: VerifyScope): Promise<Recovery> {
   const created = await verifyRun(storage, row, verify);
   const records = await readStepRecords(storage, row, created === undefined ? null : retriedRun(created));
@@ -121,7 +122,7 @@ export async function recoverRun(storage: Storage, id: string, verify: VerifySco
   if (seen === null) throw atWork(await existingRun(storage, id));
   refuseEnded(seen, "there is nothing to recover");
   const found = await examine(storage, seen, verify).catch(async (error: unknown) => {
-    // Another worker claimed it meanwhile.
+    // Another worker claimed the run meanwhile.
     if (error instanceof HoldfastError && error.code === "LeaseLost") throw atWork(await existingRun(storage, id));
     throw error;
   });
@@ -131,7 +132,7 @@ export async function recoverRun(storage: Storage, id: string, verify: VerifySco
   return { ...found, run: runOf(freed) };
 }
 
-/** Runs whose worker is alive are left alone. */
+/** Skips runs whose worker is alive. */
 export async function recoverAll(
   storage: Storage,
   verify: VerifyScope,
@@ -143,7 +144,7 @@ export async function recoverAll(
     last = rows.at(-1)?.no ?? last;
     if (rows.length < RUNS_PAGE) break;
   }
-  // The leases of all are watched at once; then a few runs are read at a time.
+  // Watches the leases of all runs at once; then reads a few runs at a time.
   const gone = (await Promise.all(owned.map(({ id }) => awaitFree(storage, id).catch(() => null)))).filter(
     (row) => row !== null && row.owner !== null && row.ended_at === null,
   ) as RunRow[];
@@ -171,9 +172,9 @@ async function recovered(
 }
 
 const KINDS: Readonly<Record<RunDifference["kind"], string>> = {
-  "row-without-event": "the log does not have it",
-  "event-without-row": "it is not there",
-  "row-mismatch": "it is not what the log says",
+  "row-without-event": "it is not in the log",
+  "event-without-row": "it is missing",
+  "row-mismatch": "it does not agree with the log",
 };
 
 export type VerifyScope = "whole" | "checkpoint";
@@ -182,7 +183,7 @@ export type VerifyScope = "whole" | "checkpoint";
 export async function verifyRun(storage: Storage, row: RunRow, how: VerifyScope): Promise<EventFacts | undefined> {
   const from = how === "checkpoint" ? await anchorOf(storage, row) : undefined;
   const replay = new RunReplay(row);
-  // A chain that is read from its beginning is read once, for both purposes.
+  // A chain that is verified from its beginning is read once for both checks.
   const see = from === undefined ? (event: WholeEventRow) => replay.apply(event) : undefined;
   const report = await verifyChain(storage, row.session, from, undefined, see);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
@@ -194,7 +195,10 @@ export async function verifyRun(storage: Storage, row: RunRow, how: VerifyScope)
   return replay.first;
 }
 
-/** The log that another run continues from. A worker may go on with it meanwhile, so its row is not compared. */
+/**
+ * Verifies the log of a run that another run continues from. A worker may continue the source meanwhile, so its row is
+ * not compared.
+ */
 export async function verifySource(storage: Storage, row: RunRow): Promise<void> {
   const report = await verifyChain(storage, row.session, undefined, undefined);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
@@ -206,7 +210,7 @@ export async function verifySource(storage: Storage, row: RunRow): Promise<void>
     limit: 1,
   });
   if (first?.type !== "run/created")
-    throw corrupted(row, "the run's first_seq is not what the log says", row.first_seq);
+    throw corrupted(row, "the run's first_seq does not agree with the log", row.first_seq);
 }
 
 /** Compares the row, signals, questions and checkpoints with the journal; the log itself was verified before. */
@@ -218,7 +222,7 @@ async function compareRun(storage: Storage, row: RunRow, journal: readonly Journ
 
 type EventFacts = Pick<JournalEntry, "seq" | "type" | "at" | "agent" | "data">;
 
-/** The run as its events give it. The events themselves are not kept: there may be very many. */
+/** Derives the run from its events. It does not keep the events, because there may be very many. */
 class RunReplay {
   readonly said = new RunProjection();
   readonly #row: RunRow;
@@ -230,7 +234,7 @@ class RunReplay {
     this.last = row.first_seq;
   }
 
-  /** An event of the session, which may be of another run or of none. */
+  /** Applies an event of the session, which may belong to another run or to none. */
   apply({ seq, type, at, branch, body, run, erased_seq }: WholeEventRow): void {
     const { id, session, first_seq } = this.#row;
     if (run !== id || erased_seq !== null || seq < first_seq || seq > lastSeqOf(this.#row)) return;
@@ -268,7 +272,7 @@ async function readEvents(storage: Storage, row: RunRow, replay: RunReplay): Pro
 async function compare(storage: Storage, row: RunRow, { said, last }: RunReplay): Promise<void> {
   const wrong = await differs(storage, row, said);
   if (wrong === null) return;
-  // A worker may have gone on with it between the two reads.
+  // A worker may have changed the run between the two reads.
   const [now] = await storage.query("run.get", { id: row.id });
   const [since] = await storage.query("run.events", {
     session: row.session_no,
@@ -281,41 +285,44 @@ async function compare(storage: Storage, row: RunRow, { said, last }: RunReplay)
   throw corrupted(row, wrong.reason, wrong.seq);
 }
 
-/** The event before the checkpoint, from which on the chain is verified; undefined: all of it. */
+/** The event before the checkpoint, after which the chain is verified; undefined: verify the whole chain. */
 async function anchorOf(storage: Storage, { session, first_seq, checkpoint_seq }: RunRow): Promise<Anchor | undefined> {
-  // A checkpoint taken from a retried run follows the first event; what that run had done since is further back.
+  // A checkpoint from a retried run follows the first event, and the steps of that run are further back.
   if (checkpoint_seq === null || checkpoint_seq <= first_seq + 1) return undefined;
   const [event] = await storage.query("events.at", { session, seq: checkpoint_seq - 1 });
   return event === undefined ? undefined : { session, seq: event.seq, hash: toHex(event.hash) };
 }
 
-/** The run's first event has its input, which every iteration uses. */
+/** Verifies the run's first event. It contains the input, which every iteration uses. */
 async function verifyFirst(storage: Storage, row: RunRow): Promise<void> {
   const { session, first_seq } = row;
   const [before] = await storage.query("events.at", { session, seq: first_seq - 1 });
   const [first, next] = await storage.query("events.whole", { session, after: first_seq - 1, limit: 2 });
   const place = before ?? { seq: 0, hash: genesis(session), branch: FIRST_BRANCH };
   const isOne = first !== undefined && next?.seq !== first.seq;
-  const wrong = isOne ? checkEvent(first, place) : { reason: "its first event is not there once" };
+  const wrong = isOne ? checkEvent(first, place) : { reason: "its first event does not exist exactly once" };
   if (wrong !== null) throw corrupted(row, wrong.reason, first_seq);
 }
 
-/** The first difference between the rows and what the run's events give. */
+/** The first difference between the stored rows and the rows derived from the run's events. */
 async function differs(
   storage: Storage,
   row: RunRow,
   said: RunProjection,
 ): Promise<{ readonly reason: string; readonly seq: number } | null> {
   const [wrong] =
-    said.endedTwice.size > 0 ? [UNDEAD] : [...diffRunRows(said, [row]), ...(await ofParts(storage, row, said))];
+    said.endedTwice.size > 0
+      ? [EVENT_AFTER_END]
+      : [...diffRunRows(said, [row]), ...(await ofParts(storage, row, said))];
   if (wrong === undefined) return null;
   const { table, key, column, kind } = wrong;
-  if (table === "runs") return { reason: `the run's ${column ?? "first_seq"} is not what the log says`, seq: row.seq };
-  const what = column === undefined ? KINDS[kind] : `${column} is not what the log says`;
+  if (table === "runs")
+    return { reason: `the run's ${column ?? "first_seq"} does not agree with the log`, seq: row.seq };
+  const what = column === undefined ? KINDS[kind] : `${column} does not agree with the log`;
   return { reason: `the row ${key} of its ${table}: ${what}`, seq: Number(key) };
 }
 
-/** Page by page; what was found is removed from the rows that are missing. */
+/** Compares page by page, and removes the rows that were found from the missing ones. */
 async function ofParts(storage: Storage, row: RunRow, said: RunProjection): Promise<readonly RunDifference[]> {
   for (const table of PART_TABLES) {
     const missing = said[table];
@@ -338,8 +345,8 @@ async function ofParts(storage: Storage, row: RunRow, said: RunProjection): Prom
 }
 
 function corrupted(row: RunRow, reason: string, badSeq: number): HoldfastError {
-  return new HoldfastError("ExecutionCorrupted", `the run ${JSON.stringify(row.id)} cannot go on: ${reason}`, {
+  return new HoldfastError("ExecutionCorrupted", `the run ${JSON.stringify(row.id)} cannot continue: ${reason}`, {
     details: { run: row.id, session: row.session, badSeq },
-    hint: "`npx holdfast check` names the damage; fork the session before it, or restore it from a backup.",
+    hint: "Run `npx holdfast check` to list the damage. Fork the session before it, or restore the store from a backup.",
   });
 }

@@ -1,4 +1,4 @@
-// What an agent asked wrongly, in the words of who wrote it.
+// The errors for an agent's own mistakes, which name what the author of the agent wrote.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentDefinition, Iteration, Verdict } from "../contracts/agent-definitions.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -27,7 +27,7 @@ async function thrown(call: () => Promise<unknown>): Promise<{ message: string; 
   return { message: error.message, hint: error.hint ?? "" };
 }
 
-describe("RU8 a run fails with words that name the place", () => {
+describe("RU8 the error of a failed run names the place of the mistake", () => {
   const models = { m: { call: () => ({ output: 1 }) }, n: { call: () => ({ output: 1 }) } };
   const tools = { send: { execute: () => ({ d: new Date(0) }) }, look: { execute: () => 1 } };
   const odd = new Date(0) as never;
@@ -51,7 +51,7 @@ describe("RU8 a run fails with words that name the place", () => {
   );
 });
 
-test("RU8 other tools: the one change that explains it is named, and never a hash", async () => {
+test("RU8 other tools: the error names the one change that explains the difference, and never a hash", async () => {
   const did: Tool = { execute: () => 1 };
   const same: Tool = { effect: "idempotent", execute: () => 1 };
   const models = { m: { call: () => ({ output: 1 }) } };
@@ -70,7 +70,7 @@ test("RU8 other tools: the one change that explains it is named, and never a has
   expect(hint).toContain("allowMismatch: true");
 });
 
-test("RU2 a session whose run nobody works on is not said to be at work", async () => {
+test("RU2 the error for a session with an idle run does not say that a worker has it", async () => {
   const waits = agent({ iterate: async (it) => it.done(await it.waitFor("go")) });
   const { run } = await hf.runs.execute(waits, { session: "s" }, { wait: false });
   expect(await thrown(() => hf.runs.start(agent({}), { session: "s" }))).toEqual({
@@ -79,14 +79,14 @@ test("RU2 a session whose run nobody works on is not said to be at work", async 
   });
 });
 
-test("RU11 which iterations can be gone on from, and why", async () => {
+test("RU11 the errors of fork and rewind say which iterations can be continued, and why", async () => {
   const twice: AgentDefinition["iterate"] = (it, n) => (n === 1 ? it.done() : it.next(1));
   const { run } = await hf.runs.execute(agent({ iterate: twice }), { session: "s" });
   const two = await thrown(() => hf.runs.fork(run.id, { iteration: 2 }));
-  expect(two.message).toContain("no iteration 2 behind it");
+  expect(two.message).toContain("not completed an iteration 2");
   expect(two.hint).toContain("The last it has completed is 1");
-  expect(two.hint).toContain("the one a run ends in leaves none");
+  expect(two.hint).toContain("the iteration in which a run ends leaves none");
   const once = await hf.runs.execute(agent({}), { session: "t" });
   expect((await thrown(() => hf.runs.fork(once.run.id, { iteration: 1 }))).hint).toContain("with iteration 0");
-  expect((await thrown(() => hf.runs.fork(run.id, { session: "t" }))).hint).toMatch(/^Take another id/);
+  expect((await thrown(() => hf.runs.fork(run.id, { session: "t" }))).hint).toMatch(/^Choose another id/);
 });

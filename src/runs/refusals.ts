@@ -1,5 +1,5 @@
-// What an agent asked wrongly: thrown at it where it asked, so that the run fails with it or lives with it. Anything else is
-// trouble with the store or the lease, which no iteration could mend.
+// Errors for an agent's own mistakes. They are thrown at the call in the iteration, so that the agent can handle them
+// or the run fails with them. All other errors are those of the store or the lease, which an iteration cannot handle.
 import { type ErrorCode, HoldfastError } from "../contracts/errors.ts";
 import type { RunError } from "../contracts/run-record.ts";
 import { errorOf } from "./errors.ts";
@@ -7,7 +7,7 @@ import type { IterationHost } from "./iteration-host.ts";
 import type { StepRecord } from "./journal.ts";
 import type { FinishOptions, StepIdentity, StepRequest } from "./steps.ts";
 
-/** Wrong whenever it is asked for again. */
+/** Errors that every repetition of the call gets. */
 const ALWAYS: ReadonlySet<ErrorCode> = new Set([
   "InvalidArgument",
   "InvalidId",
@@ -16,7 +16,7 @@ const ALWAYS: ReadonlySet<ErrorCode> = new Set([
   "LimitExceeded",
 ]);
 
-/** Wrong as the store was at the time: recorded, so that a replay gets the same error. */
+/** Errors that depend on the store at the time. They are recorded, so that a replay gets the same error. */
 const AT_THE_TIME: ReadonlySet<ErrorCode> = new Set([
   "AlreadyExists",
   "NotFound",
@@ -29,7 +29,7 @@ export function isMistakeOfCaller(error: unknown): boolean {
   return error instanceof HoldfastError && ALWAYS.has(error.code);
 }
 
-/** `record`: what the journal has of the step, if anything. */
+/** `record`: the step's record in the journal, if there is one. */
 export async function refuseStep(
   host: IterationHost,
   identity: StepIdentity,
@@ -42,7 +42,7 @@ export async function refuseStep(
   return recordRefusal(host, identity, errorOf(error), record);
 }
 
-/** Records that the step failed for good, and throws that. `data` and `extras` go with the event. */
+/** Records that the step failed for good, and throws the error. `data` and `extras` are added to the event. */
 export async function recordRefusal(
   { writer, steps, life }: IterationHost,
   identity: StepIdentity,
@@ -50,7 +50,7 @@ export async function recordRefusal(
   record?: StepRecord,
   { data = {}, extras = {} }: Omit<FinishOptions, "intent"> = {},
 ): Promise<never> {
-  // A step that began a child keeps naming it.
+  // The event of a step that began a child still names the child.
   const isOpen = record?.status === "started" || record?.data.run !== undefined;
   const step = isOpen ? { step: record.seq } : steps.describe(identity, (record?.attempt ?? 0) + 1);
   const { writes = [], ...rest } = extras;
@@ -63,7 +63,7 @@ export async function recordRefusal(
   throw steps.failureAt(identity.path, error);
 }
 
-/** What a validator refused before the step began. */
+/** Refuses a step because a validator refused its input. */
 export async function refuseInvalid(host: IterationHost, request: StepRequest, error: unknown): Promise<never> {
   const identity = host.steps.identify(request);
   return recordRefusal(host, identity, errorOf(error), (await host.steps.decide(identity)).record);

@@ -1,5 +1,5 @@
-// A run that retries another: what that one had done since its checkpoint counts as done, and the step at which it failed is
-// executed again. Runs that retry one another are a chain.
+// Runs that retry another run: the steps that the retried run has completed since its checkpoint count as done, and the
+// step at which it failed is executed again. Runs that retry one another are a retry chain.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
@@ -16,30 +16,30 @@ import {
 import { existingRun } from "./rows.ts";
 
 /**
- * What the journal has of an iteration that continues one of the retried run: what that one had done counts as done. `own`: the
- * events of this run, `retried`: those of the runs before it.
+ * Merges the steps of an iteration that continues one of the retried run, whose completed steps count as done. `own`:
+ * the events of this run. `retried`: those of the earlier runs.
  */
 export function mergeRetriedSteps(
   session: string,
   own: readonly JournalEntry[],
   retried: readonly JournalEntry[],
 ): readonly StepRecord[] {
-  // A question of the retried run is asked anew, and a permission counts only in the run that it was given to.
+  // A question of the retried run is asked again, and a permission counts only in the run for which it was given.
   const told = retried.filter(({ type }) => type !== "step/asked" && type !== "run/answered");
   const done = withoutLostResult(session, told, retried);
   const records = [...buildStepRecords(session, [...done, ...own]).values()];
-  // As the retried run left them: a step that was in doubt there may have an end by now.
+  // The steps as the retried run left them; this run may have ended a step that was in doubt there.
   const left = [...buildStepRecords(session, done).values()];
   const failed = failedAt(left, retried);
   for (const one of records) if (one.seq === failed?.seq) one.isRetryPoint = true;
-  // Nothing has happened of a step that waited for its approval there: this run begins it, and asks anew.
+  // A step that waited for approval was not executed: this run begins it, and asks again.
   const unbegun = new Set(left.filter(({ status }) => status === "asked").map(({ seq }) => seq));
   return records.filter((one) => !unbegun.has(one.seq));
 }
 
 /**
- * A run that failed because a tool's result could not be recorded has done the effect. For the run that retries it the step is in
- * doubt: it has an intent and no result.
+ * If a run failed because a tool's result could not be recorded, the effect has happened. For the run that retries it,
+ * the step is in doubt: it has an intent and no result.
  */
 function withoutLostResult(
   session: string,
@@ -50,7 +50,10 @@ function withoutLostResult(
   return failed?.end?.data.effectDone === true ? told.filter(({ seq }) => seq !== failed.end?.seq) : told;
 }
 
-/** The step at which the retried run failed: the one its end names, or its last. It went on after any other failure. */
+/**
+ * The step at which the retried run failed: the one that its end names, or its last step. After any other failed step
+ * the run continued.
+ */
 function failedAt(records: readonly StepRecord[], past: readonly JournalEntry[]): StepRecord | undefined {
   const end = past.at(-1);
   if (end === undefined) return undefined;
@@ -62,7 +65,10 @@ function failedAt(records: readonly StepRecord[], past: readonly JournalEntry[])
   return last?.status === "failed" ? last : undefined;
 }
 
-/** The runs whose journal is part of this run's: the one it retries, the one which that retried, and so on. */
+/**
+ * The runs whose journals are part of this run's journal: the run that it retries, the run which that one retried, and
+ * so on.
+ */
 export async function readRetryChain(storage: Storage, row: RunRow): Promise<readonly RunRow[]> {
   const [created] = await readJournal(storage, row, row.first_seq - 1);
   const from = created === undefined ? null : retriedRun(created);
@@ -71,22 +77,22 @@ export async function readRetryChain(storage: Storage, row: RunRow): Promise<rea
   if (past !== undefined) return [past, ...(await readRetryChain(storage, past))];
   throw new HoldfastError(
     "Conflict",
-    `what the run ${JSON.stringify(row.id)} takes up was deleted: ${JSON.stringify(String(from.run))}`,
+    `the run ${JSON.stringify(row.id)} retries a run that was deleted: ${JSON.stringify(String(from.run))}`,
     {
       details: { kind: "run", id: row.id, deleted: String(from.run) },
-      hint: "runs.fork() goes on from one of its iterations.",
+      hint: "Continue from one of its iterations with runs.fork().",
     },
   );
 }
 
 const PAGE = 100;
 
-/** The id of the run that retries it. There is at most one, and it may have been deleted. */
+/** The id of the run that retries this one. There is at most one, and it may have been deleted. */
 export function findRetry(storage: Storage, row: RunRow): Promise<string | null> {
   return findLater(storage, row, (event) => retriedRun(event)?.run === row.id);
 }
 
-/** The id of the run that a rewind of the session began in its place. */
+/** The id of the run that a rewind of the session began in place of this one. */
 export function findRewind(storage: Storage, row: RunRow): Promise<string | null> {
   return findLater(storage, row, ({ data }) => {
     const from = plainObject.read(data.from);
@@ -116,7 +122,7 @@ export async function lastInChain(storage: Storage, row: RunRow): Promise<RunRow
   return next === null ? row : lastInChain(storage, await existingRun(storage, next));
 }
 
-/** The unfinished run of the chain, which relies on what this one had done. */
+/** The unfinished run of the chain, which relies on the completed steps of this one. */
 export async function findActiveRetry(storage: Storage, row: RunRow): Promise<RunRow | null> {
   const by = await findRetry(storage, row);
   const [next] = by === null ? [] : await storage.query("run.get", { id: by });

@@ -1,5 +1,5 @@
-// Runs as callers see them, made from their rows: found by their id, with their result or error, and with the questions that they
-// ask a person.
+// Converts rows of runs to the runs that callers get, with their result or error, and their open questions to a person.
+// Finds runs by id.
 
 import type { Decision } from "../contracts/decisions.ts";
 
@@ -50,8 +50,8 @@ const RUN = {
 };
 
 /**
- * `error` stands in the log, with the event that ended it. `environment` tells whether its owner's process is gone, `questions`
- * what a person is asked.
+ * `error` comes from the event that ended the run. `environment` is needed to find out whether the owner's process is
+ * gone, `questions` to name the open questions.
  */
 export function runOf(
   row: RunRow,
@@ -94,7 +94,7 @@ export function runOf(
   };
 }
 
-/** Not due now. A running one is not due because its last attempts failed. */
+/** Whether the run is not due now. A running one is asleep if its last attempts failed. */
 function isAsleep({ status, wake_at, ended_at }: RunRow): boolean {
   return ended_at === null && (status === "waiting" || status === "paused" || (wake_at ?? 0) > 0);
 }
@@ -104,11 +104,14 @@ export async function existingRun(storage: Storage, id: string): Promise<RunRow>
   if (row !== undefined) return row;
   throw new HoldfastError("NotFound", `there is no run ${JSON.stringify(id)}`, {
     details: { kind: "run", id },
-    hint: "runs.list() names those there are.",
+    hint: "List the runs with runs.list().",
   });
 }
 
-/** A worker of this store has its lease. The owner of a held run is a worker of the store that it came from. */
+/**
+ * Whether a worker of this store has the lease. The owner of a held run is a worker of the store that it was exported
+ * from.
+ */
 export function isAtWork(row: Pick<RunRow, "owner" | "beat">): boolean {
   return row.owner !== null && !isHeldRun(row);
 }
@@ -123,29 +126,35 @@ export function refuseEnded(row: RunRow, what: string): void {
     details: { kind: "run", id: row.id, status: row.status },
     hint:
       row.status === "completed"
-        ? "runs.fork() goes on from one of its iterations in a new session."
-        : "runs.retry() takes it up where it ended; runs.fork() goes on from one of its iterations in a new session.",
+        ? "Continue from one of its iterations in a new session with runs.fork()."
+        : "runs.retry() continues it from where it ended; runs.fork() continues one of its iterations in a new session.",
   });
 }
 
 const BEGINNING = /^run_[0-9a-z]{4,31}$/;
-/** Ids that newId() makes, and those of children, which follow from the step. No caller relies on them: "job-1" never means "job-10". */
-const MADE_UP = /^run_(?:[0-9a-hj-km-np-tv-z]{20}|[0-9a-f]{32})$/;
+/**
+ * Generated ids: those of newId(), and those of children, which are derived from the step. Only such ids may be
+ * shortened: "job-1" never means "job-10".
+ */
+const GENERATED_ID = /^run_(?:[0-9a-hj-km-np-tv-z]{20}|[0-9a-f]{32})$/;
 const MOST_NAMED = 100;
 
-/** The id of the run that has this id, or whose id begins so; the text itself where there is none: the caller reports that. */
+/**
+ * The id of the run with this id, or of the only run whose id begins with the text. If there is none, returns the text
+ * itself, and the caller reports the error.
+ */
 export async function namedRun(storage: Storage, text: string): Promise<string> {
-  if (!BEGINNING.test(text) || MADE_UP.test(text)) return text;
+  if (!BEGINNING.test(text) || GENERATED_ID.test(text)) return text;
   const [exact] = await storage.query("run.get", { id: text });
   if (exact !== undefined) return text;
   // "~" sorts after every letter.
   const rows = await storage.query("runs.beginning", { from: text, to: `${text}~`, limit: MOST_NAMED });
-  const [id, ...others] = rows.map((row) => row.id).filter((one) => MADE_UP.test(one));
+  const [id, ...others] = rows.map((row) => row.id).filter((one) => GENERATED_ID.test(one));
   if (id === undefined) return text;
   if (others.length === 0) return id;
   const all = [id, ...others];
   throw new HoldfastError("InvalidArgument", `${all.length} runs begin with ${JSON.stringify(text)}`, {
-    hint: `Give more of it: ${all
+    hint: `Give more characters: ${all
       .slice(0, 5)
       .map((one) => one.slice(0, text.length + 6))
       .join(", ")}.`,
@@ -174,12 +183,12 @@ function troubleIn({ session, seq }: Pick<RunRow, "session" | "seq">, body: Uint
   return data.error === undefined ? null : errorIn(data);
 }
 
-/** Of a run that is listed: its last event was read with it. */
+/** The error of a listed run, whose last event was read with its row. */
 export function endingOf(row: ListedRunRow): RunError | null {
   return row.ending === null ? null : troubleIn(row, row.ending);
 }
 
-/** The intent of a step that asks for approval is the question itself. */
+/** If the question is the step's intent, it asks for approval. */
 export function decisionReason({ seq, step_seq }: DecisionRow): Decision["reason"] {
   return seq === step_seq ? "approval" : "in-doubt";
 }
@@ -197,7 +206,7 @@ export async function readQuestions(storage: Storage, row: RunRow): Promise<Open
   return questions;
 }
 
-/** For repeated reads of one run: reads its questions again only when the run has changed. */
+/** Caches a run's open questions: reads them again only if the run has changed. */
 export class QuestionCache {
   readonly #storage: Storage;
   #version = -1;

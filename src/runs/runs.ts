@@ -1,4 +1,4 @@
-// The verbs of runs, bound to their declarations: begin them, work on them, read them, and change their course.
+// The verbs of runs, bound to their declarations: begin, execute, read, and control runs.
 
 import type { Decision } from "../contracts/decisions.ts";
 import type { Page } from "../contracts/json.ts";
@@ -28,7 +28,7 @@ import { forkRun, retryRun, rewindRun } from "./travel.ts";
 import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
 import type { CheckedWorker } from "./worker.ts";
 
-/** All verbs of runs except those that need no loaded code, see on-demand.ts. */
+/** All verbs of runs except the synchronous ones, see on-demand.ts. */
 export interface LoadedRuns extends Pick<Runs, keyof typeof RUN_CALLS> {
   createWorker(settings: CheckedWorker, id: string): Worker;
   close(): Promise<void>;
@@ -150,7 +150,7 @@ async function listRuns(storage: Storage, filter: RunListFilter): Promise<Page<R
   });
 }
 
-/** Each filter has a query of its own, which goes by the index of that filter. */
+/** Each filter has its own query, which uses the index for that filter. */
 async function queryRuns(storage: Storage, order: ListOrder, params: RunListParams): Promise<readonly ListedRunRow[]> {
   const { session, agent, status } = params;
   const suffix = order === "oldest" ? ".oldest" : "";

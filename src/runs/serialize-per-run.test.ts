@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { open } from "../open.ts";
 import { agent } from "../testing/suites/runs-agents.ts";
 
-test("ST2 of signals from thirty handles at once none is refused", { timeout: 60_000 }, async () => {
+test("ST2 no signal is refused when thirty handles send signals at once", { timeout: 60_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-turns-"));
   const handles = await Promise.all(Array.from({ length: 30 }, () => open(join(folder, "store.db"))));
   const [first] = handles;

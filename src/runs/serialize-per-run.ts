@@ -1,5 +1,6 @@
-// Serializes the changes that one handle makes to a run. Changes at the same time would all rely on the same version of its row, and
-// all but one would be refused; so only other handles can cause a retry (rule ST2: none starves).
+// Serializes the changes that one handle makes to a run. Concurrent changes would all rely on the same version of its
+// row, and all but one would be refused. With this queue only other handles can cause a retry (rule ST2: no change
+// starves).
 import type { Storage } from "../contracts/storage/storage.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
 

@@ -1,4 +1,4 @@
-// What steps were given and what they gave, as the journal carries it.
+// The inputs and results of steps, read from the journal.
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Step } from "../contracts/steps.ts";
@@ -7,7 +7,7 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { type JournalEntry, payloadOf, type StepRecord, stepOf } from "./journal.ts";
 
-/** Steps with their inputs and results; `entries` are the journal that the records were made from. */
+/** Adds inputs and results to steps; `entries` is the journal from which the records were built. */
 export async function withContent(
   payloads: Payloads,
   { session, id }: Pick<RunRow, "session" | "id">,
@@ -30,11 +30,11 @@ export async function withContent(
   return steps;
 }
 
-/** As the event names what it carries; a message step is given its content. */
+/** The names of the payload's fields. The input of a message step is its content. */
 const INPUTS = ["input", "content"];
 const RESULTS = ["result"];
 
-/** null: the event carries nothing of these names. */
+/** null if the event's payload has no field with one of these names. */
 async function contentOf(
   payloads: Payloads,
   session: string,

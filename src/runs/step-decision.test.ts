@@ -1,4 +1,4 @@
-// The decision about a step, as a table: what the journal has, what the iteration asks for, and when.
+// The decision about a step, as a table: what the journal has, what the iteration requests, and when.
 import { describe, expect, test } from "vitest";
 import type { StepRecord } from "./journal.ts";
 import { decideStep, type RequestedStep, type StepDecision } from "./step-decision.ts";
@@ -14,7 +14,7 @@ const tool = (mayRepeat: boolean): RequestedStep => ({
 });
 const ONCE = tool(false);
 const REPEATABLE = tool(true);
-/** A step without an effect outside. */
+/** A step without an effect outside the store. */
 const SLEEP: RequestedStep = { kind: "sleep", name: "sleep", digest: "d" };
 
 function recorded(request: RequestedStep, more: Partial<StepRecord> = {}): StepRecord {
@@ -42,7 +42,7 @@ function failed(request: RequestedStep, data: StepRecord["data"] = {}, more: Par
   return recorded(request, { status: "failed", end: { seq: 8, type: "step/failed", at: NOW - 1000, data }, ...more });
 }
 
-/** The decision without its record, which must be the one that was given. */
+/** The decision without its record, which must be the given one. */
 function decided(record: StepRecord | undefined, request: RequestedStep, now = NOW): Partial<StepDecision> {
   const { record: same, ...rest } = decideStep(record, request, now);
   expect(same).toBe(record);
@@ -113,7 +113,7 @@ describe.each(Object.entries(TABLE))("%s", (_, rows) => {
   });
 });
 
-describe("RU4 another step at the place", () => {
+describe("RU4 another step at the position", () => {
   const STATUSES = ["asked", "started", "done", "failed"] as const;
 
   test.each(STATUSES)("%s: another kind, another name and other arguments differ", (status) => {
@@ -132,7 +132,7 @@ describe("RU4 another step at the place", () => {
   });
 });
 
-test("RU11 a clock that was put back does not make a retry wait longer than it was asked to", () => {
+test("RU11 a clock that was set back does not make a retry wait longer than its backoff", () => {
   const record = failed(ONCE, { retryAfterMs: 5000 });
   expect(decided(record, ONCE, 0)).toEqual(again(2, 5000));
 });

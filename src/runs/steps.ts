@@ -1,5 +1,6 @@
-// Steps of an iteration: each is looked up in the journal before it is executed, its intent is written before its effect and its
-// outcome after it, in that order (rules RU4 to RU7). What happens to a step is decided in step-decision.ts and carried out here.
+// Steps of an iteration. Each step is looked up in the journal before it is executed; its intent is written before its
+// effect, and its outcome after it (rules RU4 to RU7). step-decision.ts decides what happens to a step, and this file
+// carries out the decision.
 
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { RunError } from "../contracts/run-record.ts";
@@ -15,17 +16,17 @@ import { errorOf, isFinal, nonDeterminism, readSafely, StepFailed } from "./erro
 import { errorIn, payloadOf, type StepRecord } from "./journal.ts";
 import type { IterationLife } from "./life.ts";
 import { type Failure, LOST } from "./model-errors.ts";
-import { decideStep, type StepDecision, stepWords } from "./step-decision.ts";
+import { decideStep, formatStep, type StepDecision } from "./step-decision.ts";
 import { type CommitExtras, carryJson, insertDecision, payloadExtras, payloadFields, type Writer } from "./writer.ts";
 
-/** A step that an iteration asks for, and its place in the iteration. */
+/** A step that an iteration requests, and its position in the iteration. */
 export interface StepRequest {
   readonly path: string;
   readonly kind: Step["kind"];
   readonly name: string;
-  /** JSON, as the journal keeps it. */
+  /** The input as JSON bytes, for the journal. */
   readonly input: Uint8Array;
-  /** The same as a value that nothing else refers to: the first attempt gets it. */
+  /** A private copy of the input, which the first attempt gets. */
   readonly value: Json;
 }
 
@@ -33,31 +34,31 @@ export interface StepIdentity extends StepRequest {
   readonly digest: string;
 }
 
-/** What a step with an effect on the world outside does, and how often it may be attempted. */
+/** The effect of a step outside the store, and how often it may be attempted. */
 export interface StepEffect {
   readonly retry: RetryPolicy;
-  /** Whether it may be executed again where its outcome is unknown. */
+  /** Whether it may be executed again if its outcome is unknown. */
   readonly mayRepeat: boolean;
   readonly execute: (input: Json, call: StepCall) => unknown;
 }
 
 export type StepOutcome = { readonly value: Json } | { readonly error: RunError };
 
-/** Records something else in the commit that ends a step. */
+/** Adds further records to the commit that ends a step. */
 export type RecordAlongside = (
   prepare: Prepare,
   outcome: StepOutcome,
   at: number,
 ) => Promise<{ readonly event: EventDraft; readonly commit: Pick<Commit, "blobs" | "writes" | "uses"> }>;
 
-/** What a kind of step adds to the course that every step takes. */
+/** What a kind of step adds to the common procedure of all steps. */
 export interface StepHooks {
   readonly alongside?: RecordAlongside;
   /** Runs before the intent is written. */
   readonly before?: () => Promise<void> | undefined;
-  /** What an error says about another attempt; without it, isFinal() decides. */
+  /** Decides from an error whether another attempt makes sense; by default isFinal() decides. */
   readonly judge?: (thrown: unknown, now: number) => Failure;
-  /** Gets the seq of the event that holds the result, also when the result is reused. */
+  /** Gets the seq of the event with the result, also if the result is reused. */
   readonly onResult?: (seq: number) => void;
   /** Whether a person must approve the first attempt. */
   readonly needsApproval?: () => Promise<boolean>;
@@ -68,9 +69,11 @@ export interface StepsHost {
   readonly payloads: Payloads;
   readonly signal: AbortSignal;
   readonly life: IterationLife;
-  /** Waits until a person has permitted the step, or said whether it happened; resolves with what the journal has then. */
+  /**
+   * Waits until a person has permitted the step, or decided whether it happened. Resolves with the step's new record.
+   */
   readonly ask: (record: StepRecord) => Promise<StepRecord>;
-  /** What the iteration has read on a handle so far, not through its recorded reads. */
+  /** Reads of the iteration on a handle so far, without its recorded reads. */
   readonly directReads: ReadonlySet<DirectRead>;
 }
 
@@ -78,26 +81,32 @@ export interface FinishOptions {
   /** The seq of the intent, if the step has one. */
   readonly intent?: number | undefined;
   readonly data?: JsonObject;
-  /** Goes with the event, in its commit. */
+  /** Further records in the commit of the event. */
   readonly extras?: CommitExtras;
 }
 
 export type UndisputedDecision = Exclude<StepDecision, { readonly action: "differ" }>;
 
-/** Passes of the event loop without a request after which no more are expected: what follows from one answer takes one or two. */
+/**
+ * After this many passes of the event loop without a request, no more are expected: the reaction to an answer takes one
+ * or two.
+ */
 const IDLE_PASSES = 5;
 
 export class Steps {
   readonly #host: StepsHost;
   readonly #writer: Writer;
   readonly #iteration: number;
-  /** The newest attempt at each place. */
+  /** The newest attempt at each position. */
   readonly #records = new Map<string, StepRecord>();
-  /** Steps of the journal that the iteration has not asked for yet, without those that failed: they had no effect. */
-  readonly #unasked = new Map<string, StepRecord>();
+  /**
+   * Steps of the journal that the iteration has not requested yet. Failed steps are not included, because they had no
+   * effect.
+   */
+  readonly #unrequested = new Map<string, StepRecord>();
   /** Ids of the model calls that the iteration has made or replayed here. */
   readonly calls = new Set<string>();
-  /** Payloads that are being read. */
+  /** The number of payloads that are being read. */
   #reading = 0;
   #acceptsOtherArguments = false;
 
@@ -106,40 +115,43 @@ export class Steps {
     this.#writer = host.writer;
     this.#iteration = iteration;
     for (const record of records) this.#records.set(record.path, record);
-    for (const [path, record] of this.#records) if (record.status !== "failed") this.#unasked.set(path, record);
+    for (const [path, record] of this.#records) if (record.status !== "failed") this.#unrequested.set(path, record);
   }
 
-  /** After the verdict no new step begins. Steps that were begun before an interruption may be asked for again. */
+  /** After the verdict no new step begins. Steps that were begun before an interruption may be requested again. */
   isClosed(path: string): boolean {
     const { state } = this.#host.life;
     return state === "over" || (state === "draining" && !this.#records.has(path));
   }
 
   /**
-   * After the verdict: NonDeterminism when the iteration did not ask for a step that was begun before an interruption, because
-   * nothing would ever find out what became of that step. Work beside the verdict gets the time that it needs to ask.
+   * Called after the verdict. NonDeterminism if the iteration did not request a step that was begun before an
+   * interruption, because the outcome of that step would never be found out. Unawaited work gets time to make its
+   * requests.
    */
   async close(): Promise<void> {
     this.#host.life.drain();
     const { environment } = this.#writer.storage;
-    for (let idle = 0; this.#unasked.size > 0 && idle < IDLE_PASSES; ) {
-      const before = this.#unasked.size;
+    for (let idle = 0; this.#unrequested.size > 0 && idle < IDLE_PASSES; ) {
+      const before = this.#unrequested.size;
       await new Promise<void>((pass) => environment.defer(pass));
-      idle = this.#reading > 0 || this.#unasked.size < before ? 0 : idle + 1;
+      idle = this.#reading > 0 || this.#unrequested.size < before ? 0 : idle + 1;
     }
-    const [unasked] = this.#unasked.values();
-    if (unasked !== undefined) throw this.differs(unasked, "gives its verdict without that");
+    const [unrequested] = this.#unrequested.values();
+    if (unrequested !== undefined) throw this.differs(unrequested, "returns its verdict without that");
   }
 
-  /** Ends the work with NonDeterminism: what the iteration does now is not what the journal has at the place. */
+  /** Ends the work with NonDeterminism: the iteration requests another step than the journal has at the position. */
   differs({ kind, name, path }: Pick<StepRecord, "kind" | "name" | "path">, now: string): Error {
     const { life, directReads } = this.#host;
     return life.leave(
-      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, stepWords(kind, name), now, directReads),
+      nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, formatStep(kind, name), now, directReads),
     );
   }
 
-  /** A recorded read could not return what it returned before: arguments that follow from it may differ. */
+  /**
+   * Called if a recorded read could not return what it returned before. Arguments that are derived from it may differ.
+   */
   acceptOtherArguments(): void {
     this.#acceptsOtherArguments = true;
   }
@@ -150,10 +162,13 @@ export class Steps {
     return { path, kind, name, input, value, digest };
   }
 
-  /** What happens to the step; ends the work with NonDeterminism when the journal has another one at its place. */
+  /**
+   * Decides what happens to the step. Ends the work with NonDeterminism if the journal has another step at its
+   * position.
+   */
   async decide(identity: StepIdentity, effect?: StepEffect): Promise<UndisputedDecision> {
     const record = this.#records.get(identity.path);
-    this.#unasked.delete(identity.path);
+    this.#unrequested.delete(identity.path);
     return this.#decide(identity, record, effect);
   }
 
@@ -174,7 +189,7 @@ export class Steps {
     return sha256Hex(canonicalJson(attempt === 1 ? place : { attempt, ...place })).slice(0, 32);
   }
 
-  /** A step with an effect on the world outside: its intent is written before, its outcome after. */
+  /** Executes a step with an effect outside the store: writes its intent before, and its outcome after. */
   async perform(request: StepRequest, effect: StepEffect, hooks: StepHooks = {}): Promise<Json> {
     const { life, ask } = this.#host;
     const identity = this.identify(request);
@@ -190,7 +205,9 @@ export class Steps {
     return life.during(() => this.#carryOut(identity, decided, effect, hooks));
   }
 
-  /** Writes the intent for a person to approve, if the step needs that. No person is asked about an input that is refused. */
+  /**
+   * Writes an intent that asks a person for approval, if the step needs it. A refused input is never shown to a person.
+   */
   async #propose(
     identity: StepIdentity,
     attempt: number,
@@ -235,7 +252,7 @@ export class Steps {
     return this.payload(record);
   }
 
-  /** A failure that the journal has, as the iteration gets it. */
+  /** The recorded failure as the error that the iteration gets. */
   failure({ path, end }: StepRecord): StepFailed {
     const { data = {} } = end ?? {};
     return this.failureAt(path, errorIn(data), data.effectDone === true);
@@ -252,7 +269,7 @@ export class Steps {
     if (signal.aborted) throw life.leave();
   }
 
-  /** A step whose value is all there is to it: the value is recorded. */
+  /** Executes a step that only computes a value, and records the value. */
   async recordValue(request: StepRequest, make: () => Json | Promise<Json>): Promise<Json> {
     const identity = this.identify(request);
     const decision = await this.decide(identity);
@@ -269,7 +286,7 @@ export class Steps {
     );
   }
 
-  /** A verdict that is given meanwhile waits for what follows from the read. */
+  /** Counts the read, so that a verdict waits for the reaction to it. */
   async whileReading<T>(read: () => Promise<T>): Promise<T> {
     this.#reading++;
     try {
@@ -279,7 +296,7 @@ export class Steps {
     }
   }
 
-  /** Writes the end of a step, of the intent with the seq `intent` or without an intent. */
+  /** Writes the end of a step, with the seq of its intent if it has one. */
   async finish(
     identity: StepIdentity,
     value: Json,
@@ -299,20 +316,20 @@ export class Steps {
     return { session, type, at: this.#writer.storage.environment.now(), run: id, data, ...payloadFields(payload) };
   }
 
-  /** Bytes as a payload in the event's row, or beside it when they are many. */
+  /** Prepares bytes as a payload: in the event's row, or as a blob if they are many. */
   carry<T>(bytes: Uint8Array, then: (payload: PreparedPayload) => Promise<T>): Promise<T> {
     return carryJson(this.#host.payloads, bytes, then);
   }
 
-  /** What the first event of a step says about it. */
+  /** The data of a step's first event. */
   describe(identity: StepIdentity, attempt: number, key = this.key(identity, attempt)): JsonObject {
     const { path, kind, name, digest } = identity;
     return { attempt, digest, iteration: this.#iteration, key, kind, name, path };
   }
 
   /**
-   * The intent says whether the step may be repeated, so that a recovery knows whether a person is needed. With `approval` the
-   * same event asks a person for permission: no effect follows before the answer.
+   * Writes the intent. It states whether the step may be repeated, so that a recovery knows whether a person must
+   * decide. With `approval` the same event asks a person for permission, and the effect waits for the answer.
    */
   #intend(identity: StepIdentity, attempt: number, mayRepeat: boolean, approval: boolean): Promise<StepRecord> {
     return this.#host.life.guard(() =>
@@ -344,14 +361,17 @@ export class Steps {
     );
   }
 
-  /** Says that a step which has its intent is executed: for the first time once a person has permitted it, or again. */
+  /** Records that a step with an intent is executed: for the first time after a person has permitted it, or again. */
   async #resume({ seq, status }: StepRecord, alongside: RecordAlongside | undefined): Promise<void> {
     const isFirst = status === "asked";
     const draft = () => this.draft(isFirst ? "step/begun" : "step/again", { step: seq });
     await this.#host.life.guard(() => this.#writeEnd(draft(), [], isFirst ? undefined : alongside, { error: LOST }));
   }
 
-  /** The effect and its outcome: the value as it will be read back, or the record of the failure. */
+  /**
+   * Executes the effect and records its outcome. Returns the value as it will be read back, or the record of the
+   * failure.
+   */
   async #execute(
     { path, kind, name, input, value: first }: StepIdentity,
     record: StepRecord,
@@ -389,7 +409,7 @@ export class Steps {
     return { value };
   }
 
-  /** With what else is recorded of it, in one commit. */
+  /** Writes the end and the further records in one commit. */
   async #writeEnd(
     draft: EventDraft,
     payloads: readonly PreparedPayload[],
@@ -419,7 +439,7 @@ export class Steps {
       step: record.seq,
       error: { ...errorOf(thrown) },
       ...(final ? { final: true } : {}),
-      // The tool has returned and only its result cannot be recorded: a person or program that retries must know that.
+      // The tool has returned, and only its result cannot be recorded. The record says so for a later retry.
       ...(effectDone ? { effectDone: true } : {}),
       ...(retryAfterMs === null ? {} : { retryAfterMs }),
     };
@@ -436,18 +456,19 @@ export class Steps {
   }
 }
 
-/** `hasReturned`: the effect happened, and only what it returned cannot be used. */
+/** `hasReturned`: the effect happened, and only its result cannot be used. */
 type EffectResult =
   | { readonly value: Json; readonly bytes: Uint8Array }
   | { readonly thrown: unknown; readonly hasReturned: boolean };
 
-/** What an effect returns, as it will be read back. */
+/** The result of an effect as it will be read back. */
 async function resultOf(effect: () => unknown, what: string): Promise<EffectResult> {
   let hasReturned = false;
   try {
     const returned = await allowDirectReads(effect);
     hasReturned = true;
-    // A tool that returns nothing has returned null. It has happened: called a failure, it would be executed a second time.
+    // A tool that returns undefined has returned null. It must not count as a failure, because the tool would be
+    // executed again.
     const value = copyJson(returned === undefined ? null : returned, what, "payloadBytes");
     return { value, bytes: encodeCopy(value, what, "payloadBytes") };
   } catch (thrown) {

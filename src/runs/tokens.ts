@@ -1,7 +1,7 @@
-// What models say while they answer: passed to listeners in this process, never stored (rule RU8).
+// Text that models stream while they answer. It is passed to listeners in this process, and never stored (rule RU8).
 import type { Token } from "../contracts/workers.ts";
 
-/** A listener that does not keep up loses the oldest. */
+/** How many tokens are kept for a slow listener; it loses the oldest. */
 const MOST_WAITING = 10_000;
 
 export class Tokens {

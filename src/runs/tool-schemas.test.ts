@@ -24,7 +24,7 @@ const tools = {
 };
 
 describe("RU15 toolSchemas", () => {
-  test("gives what Anthropic takes", () => {
+  test("returns the format of Anthropic", () => {
     const given: Anthropic.Messages.Tool[] = toolSchemas(tools, "anthropic");
     expect(given).toEqual([
       { name: "zod", description: "Refunds an order", input_schema: order },
@@ -34,7 +34,7 @@ describe("RU15 toolSchemas", () => {
     ]);
   });
 
-  test("gives what OpenAI takes, in chat and in responses", () => {
+  test("returns the formats of OpenAI, for chat and for responses", () => {
     const chat: OpenAI.Chat.Completions.ChatCompletionTool[] = toolSchemas(tools, "openai-chat");
     expect(chat[0]).toEqual({
       type: "function",
@@ -47,7 +47,7 @@ describe("RU15 toolSchemas", () => {
     expect(toolSchemas({ zod: tools.zod }, "openai-responses", { strict: true })[0]?.strict).toBe(true);
   });
 
-  test("gives plain JSON Schema", () => {
+  test("returns plain JSON Schema", () => {
     expect(toolSchemas(tools, "json-schema")[0]).toEqual({
       name: "zod",
       description: "Refunds an order",
@@ -55,9 +55,11 @@ describe("RU15 toolSchemas", () => {
     });
   });
 
-  test("takes the inputSchema where the validator has no words for what it accepts", () => {
+  test("uses the inputSchema if the validator cannot express its input in JSON Schema", () => {
     const dated = tool({ input: z.object({ at: z.date() }), execute: () => 1 });
-    expect(() => toolSchemas({ dated }, "anthropic")).toThrow(/validator of tool dated gives no JSON Schema: Date/);
+    expect(() => toolSchemas({ dated }, "anthropic")).toThrow(
+      /validator of the tool dated exports no JSON Schema: Date/,
+    );
     const told = { ...dated, inputSchema: { type: "object", properties: { at: { type: "string" } } } };
     expect(toolSchemas({ told }, "anthropic")[0]?.input_schema).toEqual(told.inputSchema);
   });
@@ -74,7 +76,7 @@ describe("RU15 toolSchemas", () => {
       const thrown = thrownBy(given);
       expect(isHoldfastError(thrown) && [thrown.code, thrown.hint]).toEqual([
         "InvalidArgument",
-        "Give it an inputSchema, or an input validator that can describe itself (zod and arktype can; valibot's cannot).",
+        "Add an inputSchema, or an input validator that can export JSON Schema (those of zod and arktype can, valibot's cannot).",
       ]);
     }
     const text = tool({ input: z.string(), execute: () => 1 });

@@ -1,4 +1,4 @@
-// What models are told about tools: the JSON Schema of each input, in the shapes in which the APIs of providers take it.
+// Descriptions of tools for models: the JSON Schema of each input, in the formats of the providers' APIs.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { StandardJsonSchema } from "../contracts/standard-schema.ts";
@@ -10,7 +10,10 @@ const FORMATS: readonly (keyof ToolFormats)[] = ["anthropic", "openai-chat", "op
 
 type Target = "draft-07" | "draft-2020-12";
 
-/** From the validator of each tool where that can describe itself, else from its `inputSchema`; in the order of the tools. */
+/**
+ * Describes the tools in their order, from each tool's validator if it can export JSON Schema, otherwise from its
+ * `inputSchema`.
+ */
 export function toolSchemas<Format extends keyof ToolFormats>(
   tools: Readonly<Record<string, ToolWithSchema>>,
   format: Format,
@@ -55,13 +58,13 @@ function schemaOf(name: string, tool: Readonly<Record<string, unknown>>, target:
   try {
     return convert({ target });
   } catch (cause) {
-    // A validator may accept what JSON Schema has no words for.
+    // A validator may accept values that JSON Schema cannot express.
     if (tool.inputSchema !== undefined) return tool.inputSchema;
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new HoldfastError("InvalidArgument", `the validator of tool ${name} gives no JSON Schema: ${why}`, {
+    throw new HoldfastError("InvalidArgument", `the validator of the tool ${name} exports no JSON Schema: ${why}`, {
       details: { tool: name },
       cause,
-      hint: "Give the tool an inputSchema of its own.",
+      hint: "Add an inputSchema to the tool.",
     });
   }
 }
@@ -72,13 +75,13 @@ function converterOf(validator: unknown): StandardJsonSchema["~standard"]["jsonS
 }
 
 function missingSchema(name: string): never {
-  throw new HoldfastError("InvalidArgument", `tool ${name} has no JSON Schema for models to call it by`, {
+  throw new HoldfastError("InvalidArgument", `the tool ${name} has no JSON Schema, which models need to call it`, {
     details: { tool: name },
-    hint: "Give it an inputSchema, or an input validator that can describe itself (zod and arktype can; valibot's cannot).",
+    hint: "Add an inputSchema, or an input validator that can export JSON Schema (those of zod and arktype can, valibot's cannot).",
   });
 }
 
-/** Without the name of its dialect, which no provider asks for. */
+/** Removes the name of the dialect, which no provider needs. */
 function objectSchema(name: string, schema: unknown): DescribedTool["inputSchema"] {
   const { $schema: _, ...rest } = checkRecord(
     copyJson(schema, `tools.${name}.inputSchema`, "metadataBytes"),

@@ -1,11 +1,13 @@
-// Helpers for definitions: they return what they are given, and carry its types.
+// Functions for definitions: they return their argument, and infer its types.
 
 import type { Json } from "../contracts/json.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
 import type { InputSource, KnownInput, Tool } from "../contracts/tools.ts";
 
-/** A tool whose types are inferred: its input from `input`, or from the parameter of execute(); its result from `output`, or from
- * what execute() returns. */
+/**
+ * A tool whose types are inferred: its input from `input`, or from the parameter of execute(); its result from
+ * `output`, or from the result of execute().
+ */
 export function tool<
   In = Json,
   Returned = Json,

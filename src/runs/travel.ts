@@ -1,5 +1,5 @@
-// Time travel: retry continues a failed run at the step where it failed; fork continues one of a run's iterations in a session of its
-// own, rewind in the same session. Each is one commit, and the original run stays as it was.
+// Time travel: retry continues a failed run at the step where it failed; fork continues one of a run's iterations in a
+// new session, and rewind in the same session. Each is one commit, and the original run is not changed.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Run, RunLimits } from "../contracts/run-record.ts";
@@ -16,7 +16,7 @@ import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
-import { onHead, sessionBusy } from "../core/session-guards.ts";
+import { headGuard, sessionBusy } from "../core/session-guards.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import { type BranchPoint, branchEvent, forkAt, isAncestor, notAncestor, positionOf } from "../sessions/branching.ts";
 import { describeSession } from "../sessions/describe.ts";
@@ -30,18 +30,21 @@ import { findRetry, readRetryChain } from "./retry-chain.ts";
 import { existingRun, namedRun, runOf } from "./rows.ts";
 import { atVersion, moveRun } from "./writer.ts";
 
-/** What a new run gets from the run that it continues. */
+/** What a new run takes over from the run that it continues. */
 interface ContinuedRun {
   readonly row: RunRow;
   readonly iteration: number;
-  /** Replaces the state that the run had. */
+  /** Replaces the state of the iteration. */
   readonly state?: Json | undefined;
   readonly id: string;
   readonly limits: RunLimits;
   readonly isRetry: boolean;
 }
 
-/** Where an iteration ended: its checkpoint and the head that was published with it; null: before the run began. */
+/**
+ * The end of an iteration: its checkpoint, and the head that was published with it; null for the position before the
+ * run began.
+ */
 interface IterationEnd {
   readonly seq: number;
   readonly head: HeadRow | null;
@@ -68,27 +71,31 @@ async function findIterationEnd(storage: Storage, row: RunRow, iteration: number
 }
 
 function noIteration(row: RunRow, iteration: number): HoldfastError {
-  return new HoldfastError("NotFound", `the run ${JSON.stringify(row.id)} has no iteration ${iteration} behind it`, {
-    details: { kind: "iteration", run: row.id, iteration, completed: row.iteration },
-    hint: forkable(row),
-  });
+  return new HoldfastError(
+    "NotFound",
+    `the run ${JSON.stringify(row.id)} has not completed an iteration ${iteration}`,
+    {
+      details: { kind: "iteration", run: row.id, iteration, completed: row.iteration },
+      hint: forkable(row),
+    },
+  );
 }
 
-/** Which iterations can be continued from, and why no others. */
+/** Says which iterations can be continued, and why no others. */
 function forkable({ iteration, ended_at }: RunRow): string {
-  const why = `only a completed iteration leaves a checkpoint to go on from${
-    ended_at === null ? "" : "; the one a run ends in leaves none"
+  const why = `only a completed iteration leaves a checkpoint to continue from${
+    ended_at === null ? "" : "; the iteration in which a run ends leaves none"
   }`;
   if (iteration === 0) return `It has completed none (${why}): fork or rewind it with iteration 0, from its beginning.`;
-  return `The last it has completed is ${iteration} (${why}); fork and rewind with iteration 0 go on from its beginning.`;
+  return `The last it has completed is ${iteration} (${why}); fork and rewind with iteration 0 continue from its beginning.`;
 }
 
-/** As it is at the call: the caller may change its object while the run is looked up. */
+/** Copies the state at the call, because the caller may change its object while the run is looked up. */
 function copyState(state: unknown): Json | undefined {
   return state === undefined ? undefined : copyJson(state, "state", "payloadBytes");
 }
 
-/** The new run, in the session that it will work in. */
+/** Prepares the new run in its session. */
 export async function continueFrom(
   storage: Storage,
   payloads: Payloads,
@@ -123,7 +130,7 @@ export async function continueFrom(
   };
 }
 
-/** A run that ended at a limit would end there again at once. The time limit counts anew for every run. */
+/** Refuses limits at which the new run would end again at once. The time limit starts again for every run. */
 function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): void {
   const limit = stop?.startsWith("limit:") ? (stop.slice("limit:".length) as keyof RunLimits) : "wallMs";
   if (limit === "wallMs") return;
@@ -131,18 +138,25 @@ function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): vo
   if ((limits[limit] ?? was) > was) return;
   throw new HoldfastError("InvalidArgument", `the run ${JSON.stringify(id)} stopped at its limit of ${limit}, ${was}`, {
     details: { kind: "run", id, limit, was },
-    hint: `Give a wider one: retry(…, { limits: { ${limit}: ${was * 2} } }); the CLI has --limits.`,
+    hint: `Pass a higher limit: retry(…, { limits: { ${limit}: ${was * 2} } }), or --limits in the CLI.`,
   });
 }
 
-/** A retry of a run that was retried before means the last run of the chain: that one knows what has been done. */
+/**
+ * The error for a run that was retried before. Only the last run of the chain can be retried, because its journal has
+ * all completed steps.
+ */
 async function takenAlready(storage: Storage, { id }: RunRow, by: string): Promise<HoldfastError> {
   const last = await lastAfter(storage, by);
-  const chain = by === last.id ? "" : `, and in the end by ${JSON.stringify(last.id)}`;
-  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was taken up by ${JSON.stringify(by)}${chain}`, {
-    details: { kind: "run", id, by, last: last.id, lastStatus: last.status },
-    hint: whatOf(last),
-  });
+  const chain = by === last.id ? "" : `, and then by ${JSON.stringify(last.id)}`;
+  return new HoldfastError(
+    "Conflict",
+    `the run ${JSON.stringify(id)} was continued by the run ${JSON.stringify(by)}${chain}`,
+    {
+      details: { kind: "run", id, by, last: last.id, lastStatus: last.status },
+      hint: whatOf(last),
+    },
+  );
 }
 
 interface LastRun {
@@ -159,10 +173,11 @@ async function lastAfter(storage: Storage, id: string): Promise<LastRun> {
 
 function whatOf({ id, status }: LastRun): string {
   const last = JSON.stringify(id);
-  if (OVER.has(status)) return `Retry ${last}: it is ${status}, and knows what has been done since.`;
-  if (status === "completed") return `${last} has completed it. runs.fork() goes on from one of its iterations.`;
-  if (status === "deleted") return `${last} was deleted. runs.fork() goes on from an iteration of one that is there.`;
-  return `${last} is ${status}: let it end; a worker goes on with it.`;
+  if (OVER.has(status)) return `Retry ${last}: it is ${status}, and its journal has the steps done since.`;
+  if (status === "completed") return `${last} has completed it. Continue from one of its iterations with runs.fork().`;
+  if (status === "deleted")
+    return `${last} was deleted. Continue from an iteration of a run that still exists with runs.fork().`;
+  return `${last} is ${status}: let a worker finish it.`;
 }
 
 const OVER: ReadonlySet<string> = new Set(["failed", "cancelled"]);
@@ -193,9 +208,9 @@ export async function retryRun(
       const guards = [
         { check: "session.branch", key: [session.id], expect: session.branch } as const,
         atVersion(row),
-        // They must not be deleted meanwhile: what they had done counts as done.
+        // These runs must not be deleted meanwhile, because their completed steps count as done.
         ...past.map(atVersion),
-        // No other run retries it meanwhile: two runs would continue what it had done.
+        // Guards that no other run retries it meanwhile: two runs would continue the same steps.
         { check: "runs.newest", key: [row.session], expect: newest[0]?.value ?? null } as const,
         ...(begun.commit.guards ?? []),
       ];
@@ -250,7 +265,7 @@ export async function forkRun(
   });
 }
 
-/** The log as it was when the run began. */
+/** The position in the log before the run began. */
 function before({ session, session_no: no, branch, first_seq }: RunRow): BranchPoint {
   return { session, no, branch, seq: first_seq - 1 };
 }
@@ -281,7 +296,7 @@ export async function rewindRun(
       const moved = branchEvent(session, "head/moved", position, at, data);
       const point: Write = { op: "run", statement: "session.headTo", params: [head?.id ?? null, { slot: "session" }] };
       const begun = beginRun(birth, at);
-      const here = await endingHere(storage, row, at);
+      const here = await prepareEnding(storage, row, at);
       ended = here;
       const events = [...here.events, { ...moved, writes: [...(moved.writes ?? []), point] }];
       return {
@@ -293,7 +308,7 @@ export async function rewindRun(
           guards: [
             ...(here.extras.guards ?? []),
             atVersion(row),
-            onHead(session),
+            headGuard(session),
             { check: "run.version", key: [id], expect: null } as const,
             { check: "run.active", key: [row.session], expect: busy?.id ?? null },
           ],
@@ -307,7 +322,7 @@ export async function rewindRun(
   });
 }
 
-/** Where a rewind takes the session: to a head of the run, or to before the run with the head that was current then. */
+/** The target of a rewind: a head of the run, or the position before the run with the head that was current then. */
 async function rewindTarget(
   storage: Storage,
   session: SessionRow,
@@ -329,7 +344,7 @@ async function rewindTarget(
   return { head, position: positionOf(head) };
 }
 
-/** The newest complete head of the session's own at a position; null: none was published by then. */
+/** The newest complete head of the session itself at a position; null if none was published by then. */
 async function currentHeadAt(storage: Storage, position: BranchPoint): Promise<HeadRow | null> {
   for (const { no, branch, upTo } of await lineageAt(storage, position)) {
     if (no !== position.no) break;
@@ -346,16 +361,16 @@ async function currentHeadAt(storage: Storage, position: BranchPoint): Promise<H
 function notBehind({ id, session }: RunRow): HoldfastError {
   return new HoldfastError(
     "Conflict",
-    `${JSON.stringify(session)} has left the line on which the run ${JSON.stringify(id)} began`,
+    `the session ${JSON.stringify(session)} has left the line on which the run ${JSON.stringify(id)} began`,
     {
       details: { kind: "run", id, session },
-      hint: "rewind goes back only; runs.fork() goes on from an iteration of any run.",
+      hint: "rewind can only go back on the session's line. Continue from an iteration of any run with runs.fork().",
     },
   );
 }
 
-/** The run and its children end here. No worker may be at work in the session itself. */
-async function endingHere(
+/** Ends the run and its children. No worker may have another run in the session. */
+async function prepareEnding(
   storage: Storage,
   row: RunRow,
   at: number,
@@ -369,23 +384,27 @@ async function endingHere(
 }
 
 function notFailed({ id, status }: RunRow): HoldfastError {
-  return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} is ${status}: nothing of it failed`, {
+  return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} is ${status}: it has not failed`, {
     details: { kind: "run", id, status },
-    hint: "Runs that failed or were cancelled are retried; runs.fork() goes on from an iteration of any.",
+    hint: "Only runs that failed or were cancelled can be retried. Continue from an iteration of any run with runs.fork().",
   });
 }
 
 function isNested({ id, parent }: RunRow): HoldfastError {
-  return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} works for ${JSON.stringify(parent)}`, {
-    details: { kind: "run", id, parent },
-    hint: "Do it to that one: it takes up its children. runs.fork() goes on from an iteration of any run.",
-  });
+  return new HoldfastError(
+    "InvalidTransition",
+    `the run ${JSON.stringify(id)} is a child of the run ${JSON.stringify(parent)}`,
+    {
+      details: { kind: "run", id, parent },
+      hint: "Retry or rewind the parent, which continues its children. runs.fork() continues an iteration of any run.",
+    },
+  );
 }
 
 function hasMoved({ id, session }: RunRow): HoldfastError {
   return new HoldfastError(
     "Conflict",
-    `${JSON.stringify(session)} has gone on from elsewhere since the run ${JSON.stringify(id)} ended`,
-    { details: { kind: "run", id, session }, hint: "runs.fork() goes on from one of its iterations." },
+    `the session ${JSON.stringify(session)} was moved to another line since the run ${JSON.stringify(id)} ended`,
+    { details: { kind: "run", id, session }, hint: "Continue from one of its iterations with runs.fork()." },
   );
 }

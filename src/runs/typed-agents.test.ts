@@ -1,4 +1,4 @@
-// Agents typed by validators of the libraries that people use: what the compiler infers, and that it runs.
+// Agents that are typed by validators of common libraries: what the compiler infers, and that they run.
 import { type } from "arktype";
 import * as v from "valibot";
 import { afterEach, beforeEach, expect, expectTypeOf, test } from "vitest";
@@ -48,7 +48,7 @@ const clerk = defineAgent({
     expectTypeOf(it.tools.bare).returns.resolves.toEqualTypeOf<number>();
     const approval = () => it.waitFor("approval", { timeoutMs: 10 });
     expectTypeOf(approval).returns.resolves.toEqualTypeOf<{ ok: boolean } | null>();
-    await passedOn(it);
+    await useUntyped(it);
     const [length] = await it.parallel((one) => one.tools.length({ text: receipt.id }));
     expectTypeOf(length).toEqualTypeOf<number>();
     const wrong = [
@@ -80,8 +80,8 @@ const clerk = defineAgent({
   },
 });
 
-/** Helpers need not know the tools. */
-async function passedOn(it: Iteration<{ readonly n: number }, { order: string; urgent: boolean }, Receipt>) {
+/** A helper function takes any iteration, without the types of its tools. */
+async function useUntyped(it: Iteration<{ readonly n: number }, { order: string; urgent: boolean }, Receipt>) {
   expect(await it.tool<number>("bare")).toBe(5);
 }
 
@@ -91,7 +91,7 @@ beforeEach(async () => {
 });
 afterEach(() => hf.close());
 
-test("RU15 an agent is typed by its validators, and does what they say", async () => {
+test("RU15 an agent is typed by its validators, and uses their output", async () => {
   const result = await hf.runs.execute(clerk, { session: "s", input: { order: "7" } });
   expect([result.status, result.value]).toEqual(["completed", { id: "7-2-32" }]);
   if (result.status === "completed") expectTypeOf(result.value).toEqualTypeOf<{ id: string }>();
@@ -122,7 +122,7 @@ test("RU15 the value of a child has the type of its agent", async () => {
   expect(value).toBe("9-2-32");
 });
 
-test("RU15 agents whose types are named take any tools, untyped", async () => {
+test("RU15 agents with explicit types accept any tools, untyped", async () => {
   const tools: Readonly<Record<string, Tool>> = { pay: { execute: (input) => input } };
   const named = defineAgent<{ readonly n: number }, string>({
     id: "named",
@@ -142,7 +142,7 @@ test("RU15 agents whose types are named take any tools, untyped", async () => {
   expect((await hf.runs.execute(unlisted, { session: "t" })).value).toBe(3);
 });
 
-test("RU15 what is no validator is refused when the agent is defined", () => {
+test("RU15 a value that is no validator is refused when the agent is defined", () => {
   const iterate = () => ({ verdict: "done", value: null }) as const;
   const define = (more: object) => () => defineAgent({ id: "a", version: "1", iterate, ...more });
   expect(define({ input: {} })).toThrow(/agent.input must be a validator with Standard Schema/);

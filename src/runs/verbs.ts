@@ -1,5 +1,5 @@
-// What callers do to a run without having its lease: signal it, answer its question, cancel it, pause it. Each is one transaction,
-// which is retried if anything it read has changed.
+// Changes of a run by callers without its lease: signal, answer, cancel, pause. Each is one transaction, which is
+// retried if anything it read has changed.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Run } from "../contracts/run-record.ts";
 import type { Step } from "../contracts/steps.ts";
@@ -21,7 +21,7 @@ import { atVersion, type CommitExtras, type Move, moveRun, payloadExtras, payloa
 
 export type UnleasedMove = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
 
-/** One change of the run's row by a caller that does not have its lease. */
+/** Changes the run's row for a caller without its lease. */
 export async function changeRun(
   storage: Storage,
   payloads: Payloads,
@@ -67,7 +67,7 @@ export async function signalRun(
   return payloads.preparing(async (prepare) => {
     const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
     return changeRun(storage, payloads, id, (row, at) => {
-      refuseEnded(row, "it takes no signals any more");
+      refuseEnded(row, "it accepts no signals any more");
       const wakes = waitsFor(row, { kind: "signal", name: signal });
       return {
         type: "run/signalled",
@@ -82,7 +82,10 @@ export async function signalRun(
   });
 }
 
-/** If a worker is at work, it learns of it with its next sign of life. Otherwise, also when its process is gone, the run ends now. */
+/**
+ * If a worker has the run, it notices with its next heartbeat. Otherwise, also if the worker's process is gone, the run
+ * ends now.
+ */
 export async function cancelRun(storage: Storage, payloads: Payloads, id: string): Promise<Run> {
   return changeRun(storage, payloads, id, async (row, at) => {
     refuseEnded(row, "there is nothing to cancel");
@@ -91,13 +94,13 @@ export async function cancelRun(storage: Storage, payloads: Payloads, id: string
       return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
     }
     const { changes, ...end } = cancelled(at);
-    // The old owner is fenced off, should it be alive after all.
+    // Fences off the old owner, in case it is alive after all.
     const fenced = isGone ? { ...changes, epoch: row.epoch + 1 } : changes;
     return { ...end, changes: fenced, ...(await endingWith(storage, row, at)) };
   });
 }
 
-/** Ends a run that was to be cancelled, when its worker releases it. */
+/** Ends a cancelled run when its worker releases it. */
 export async function endCancelled(storage: Storage, payloads: Payloads, { id, epoch }: RunRow): Promise<void> {
   await changeRun(storage, payloads, id, async (row, at) => {
     if (row.epoch !== epoch || isOver(row)) return null;
@@ -109,7 +112,7 @@ export async function endCancelled(storage: Storage, payloads: Payloads, { id, e
 
 const MINUTE = 60_000;
 
-/** A run at work pauses when its iteration ends. */
+/** If a worker has the run, the pause begins when the iteration ends. */
 export async function pauseRun(storage: Storage, payloads: Payloads, id: string, minutes: number): Promise<Run> {
   const length = minutes * MINUTE;
   return changeRun(storage, payloads, id, (row, at) => {
@@ -128,7 +131,7 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, id: strin
   return changeRun(storage, payloads, id, async (row, at) => {
     if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };
     if (row.status === "paused") return unpausing(storage, row, at);
-    // What it waits for may not have come with the archive: it checks again.
+    // What the run waits for may be missing in this store, so it checks again.
     if (wasHeld && row.status === "waiting") {
       return { type: "run/unpaused", at, changes: { status: "running", wake_at: 0, waits: null } };
     }
@@ -142,8 +145,8 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, id: strin
 }
 
 /**
- * The sleep that it is in ends too, or it would sleep again at once. If a caller paused it, only that pause ends: sleeps and waits
- * from before keep their own end.
+ * Ends the present sleep too, because the run would sleep again at once otherwise. If a caller paused the run, only
+ * that pause ends: earlier sleeps and waits keep their own end.
  */
 async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<UnleasedMove>> {
   const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
@@ -176,8 +179,8 @@ export async function steps(
 }
 
 function isLeaving({ id, status }: RunRow): HoldfastError {
-  return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} is to be cancelled`, {
+  return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} is being cancelled`, {
     details: { kind: "run", id, status },
-    hint: "It ends as soon as its worker hears of it.",
+    hint: "It ends with the next heartbeat of its worker.",
   });
 }

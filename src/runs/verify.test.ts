@@ -1,4 +1,4 @@
-// Verifying a run does not hold its journal: a run may have been signalled for years.
+// Verification does not keep the whole journal in memory: a run may receive signals for years.
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -24,7 +24,7 @@ function held(): number {
   return heapUsed + arrayBuffers;
 }
 
-test("RU9 what the events of a run carry is not kept while the run is verified", { timeout: 60_000 }, async () => {
+test("RU9 verification does not keep the payloads of a run's events in memory", { timeout: 60_000 }, async () => {
   const environment = realEnvironment();
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs: 1000, environment });
   const { runs } = await openOn(driver, { durability: "normal" });
@@ -35,7 +35,7 @@ test("RU9 what the events of a run carry is not kept while the run is verified",
   const row = await existingRun(storage, "r");
   const before = held();
   let most = Number.NEGATIVE_INFINITY;
-  // Looked at when the journal has been read, and the rows beside it are about to be.
+  // Measured after the journal was read, and before the other rows are.
   const watched = new Proxy<Storage>(storage, {
     get: (of, name) =>
       name === "query"

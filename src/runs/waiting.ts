@@ -1,4 +1,4 @@
-// Steps that take their time: sleeping, pausing, waiting for a signal or for a person.
+// Steps that wait: sleeps, pauses, waits for a signal or for a person.
 import type { Json } from "../contracts/json.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
 import { rowId } from "../core/row-id.ts";
@@ -10,10 +10,10 @@ import { recordRefusal } from "./refusals.ts";
 import type { StepIdentity, StepRequest, StepsHost } from "./steps.ts";
 import { type CommitExtras, insertDecision } from "./writer.ts";
 
-/** A sleep up to this long keeps its worker. */
+/** A sleep of up to this long does not release the worker. */
 const SHORT_MS = 5000;
 
-/** `releasesWorker`: also when the sleep is short. */
+/** `releasesWorker`: release the worker even if the sleep is short. */
 export async function sleepFor(
   host: IterationHost,
   request: StepRequest,
@@ -55,7 +55,7 @@ export async function waitForSignal(
   const identity = steps.identify(request);
   const decision = await steps.decide(identity);
   if (decision.action === "reuse") return reuseSignal(host, decision.record, name, schema);
-  // The failure of a retried run does not count here: the wait begins anew.
+  // A failure of the retried run does not count: the wait begins again.
   const record = decision.action === "intend" ? undefined : decision.record;
   const first = timeoutMs === undefined ? null : environment.now() + timeoutMs;
   const until = record === undefined ? first : ((record.data.until ?? null) as number | null);
@@ -70,7 +70,7 @@ export async function waitForSignal(
   return received;
 }
 
-/** null when the time was over: then no signal was taken. */
+/** null if the time was over and no signal was received. */
 async function reuseSignal(
   { steps }: IterationHost,
   record: StepRecord,
@@ -83,7 +83,7 @@ async function reuseSignal(
   return isTaken ? validateValue(schema, payload, "InvalidSignal", `signal ${name}`) : payload;
 }
 
-/** What a wait is for: a signal of that name, or only the time. */
+/** What a wait ends with: a signal of this name, or only the time. */
 interface WaitTarget {
   readonly identity: StepIdentity;
   readonly record: StepRecord | undefined;
@@ -91,7 +91,9 @@ interface WaitTarget {
   readonly signal: string | null;
 }
 
-/** `look` returns null when the time has come, "taken" when it has taken a signal and recorded that, undefined otherwise. */
+/**
+ * `look` returns null if the time is over, "taken" if it has received a signal and recorded that, undefined otherwise.
+ */
 function waitAt(
   { steps, life }: IterationHost,
   { identity, record, until, signal }: WaitTarget,
@@ -104,7 +106,7 @@ function waitAt(
       try {
         found = await look();
       } catch (error) {
-        // A refused signal is consumed: it wakes the iteration, which gets the failure.
+        // A signal that the validator refuses is consumed too: it wakes the iteration, which gets the failure.
         if (!(error instanceof StepFailed)) throw error;
         fail(error);
         return true;
@@ -120,7 +122,7 @@ function waitAt(
   });
 }
 
-/** Takes the oldest signal of the name and records that; undefined when there is none. */
+/** Receives the oldest signal of the name and records that; undefined if there is none. */
 async function takeSignal(
   host: IterationHost,
   identity: StepIdentity,
@@ -149,8 +151,9 @@ async function takeSignal(
 }
 
 /**
- * A person decides whether the step may begin, or whether it has happened. The person is asked once, however often something
- * else wakes the run. `reread` reads the step again when the answer has come; the rest of the iteration goes on meanwhile.
+ * Asks a person whether the step may begin, or whether it has happened. The question is asked once, even if the run
+ * wakes for other reasons. `reread` reads the step again after the answer. Other branches of the iteration continue
+ * meanwhile.
  */
 export function askPerson(
   { writer, life }: Pick<StepsHost, "writer" | "life">,
@@ -166,7 +169,7 @@ export function askPerson(
       const [decision] = await storage.query("decision.get", { session, step: seq });
       if (decision === undefined || decision.answered_seq === null) return false;
       const now = await reread();
-      if (now === undefined) throw new Error("bug: a step that was asked about is gone");
+      if (now === undefined) throw new Error("bug: the step of a question is gone");
       resume(now);
       return true;
     },

@@ -1,4 +1,4 @@
-// What a handle keeps of its workers. What they do is in the suites.
+// What a handle keeps of its workers. The suites test what workers do.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ test("RU13 a worker that was stopped is forgotten by its handle", async () => {
   const hf = await open(":memory:");
   const waits = defineAgent({ id: "ada", version: "1", iterate: async (it) => it.done(await it.waitFor("go")) });
   const told: string[] = [];
-  // Loads the code of workers, so that they are what createWorker() gives.
+  // Loads the code of workers, so that createWorker() returns them directly.
   await hf.runs.list();
   const workers = ["a", "b"].map((name) => {
     const worker = hf.runs.createWorker({ agents: [waits] }) as RunWorker;
@@ -31,14 +31,14 @@ test("RU13 a worker that was stopped is forgotten by its handle", async () => {
   await hf.close();
 });
 
-test("RU13 a worker takes no child of a parent that has ended, and ends what was to be cancelled, whosever agent it is", async () => {
+test("RU13 a worker claims no child of a parent that has ended, and ends cancelled runs of any agent", async () => {
   const folder = await mkdtemp(join(tmpdir(), "worker-"));
   const file = join(folder, "a.db");
   const hf = await open(file);
   const kid = defineAgent({ id: "kid", version: "1", iterate: async (it) => it.done(await it.waitFor("go")) });
   const parent = defineAgent({ id: "ada", version: "1", iterate: async (it) => it.done((await it.spawn(kid)).status) });
   const other = defineAgent({ id: "bob", version: "1", iterate: (it) => it.done(1) });
-  // As a store of before has them.
+  // Rows as an older version of Holdfast left them.
   const change = (sql: string, id: string) => {
     const db = new DatabaseSync(file);
     db.prepare(sql).run(id);
@@ -57,7 +57,7 @@ test("RU13 a worker takes no child of a parent that has ended, and ends what was
   await rm(folder, { recursive: true });
 });
 
-test("RU13 a claim that waits for a lock delays no other claim, and no look for more work", async () => {
+test("RU13 a claim that waits for a lock delays no other claim, and no search for due runs", async () => {
   const schema = await takeSchema();
   // Longer than the test may take: a worker that waits for the lock does nothing else in time.
   const hf = await open(schema.url, { busyMs: 600_000 });
@@ -74,7 +74,7 @@ test("RU13 a claim that waits for a lock delays no other claim, and no look for 
     await locking.unsafe(`SELECT 1 FROM "${name}".sessions WHERE id = 'locked' FOR UPDATE`);
     worker.start();
     await completed(first.map(({ id }) => id));
-    // Those that come while the claim still waits.
+    // Runs that become due while the claim still waits.
     const second = await Promise.all(["d", "e"].map((session) => hf.runs.start(agent, { session })));
     await completed(second.map(({ id }) => id));
     expect((await hf.runs.get(stuck.id))?.status).toBe(stuck.status);

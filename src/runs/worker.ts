@@ -1,4 +1,4 @@
-// A worker: claims runs that are due, works on several at a time, and takes over runs whose worker shows no sign of life.
+// A worker: claims runs that are due, executes several at a time, and takes over runs whose worker sends no heartbeat.
 
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -19,21 +19,21 @@ import { takeOver } from "./recover.ts";
 import { errorOf as errorOfRun, existingRun, isOver, runOf } from "./rows.ts";
 import { cancelRun } from "./verbs.ts";
 
-/** What a worker is created with, checked and with its defaults. */
+/** The options of a worker, checked and with defaults. */
 export type CheckedWorker = ValueOf<typeof WORKER_OPTIONS>;
 
 const PAGE = 200;
 const GRACE_MS = 10_000;
-/** Between two looks, so that a worker which is notified all the time leaves the store to others. */
+/** The pause between two searches, so that a worker which is notified all the time does not occupy the store. */
 const REST_MS = 20;
 
-/** Claims at a time. */
+/** Concurrent claims. */
 const CLAIMS = 8;
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Codes of errors for which the run is not to blame. */
+/** Codes of errors that the run did not cause. */
 const STORE_TROUBLE: ReadonlySet<string> = new Set([
   "LeaseLost",
   "StoreBusy",
@@ -62,20 +62,20 @@ export class RunWorker implements Worker {
   readonly #stop = new AbortController();
   readonly #working = new Map<string, ActiveRun>();
   readonly #leases: LeaseWatch;
-  /** As the rows of its runs name it. */
+  /** The worker's name in the rows of its runs. */
   readonly #owner: string;
-  /** Runs that cannot go on here, by the version at which that was found out. */
+  /** Runs that cannot continue here, with the version at which this was found out. */
   readonly #refused = new Map<string, number>();
-  /** How often in a row the work on a run failed. */
+  /** How often in a row the execution of a run failed. */
   readonly #failures = new Map<string, number>();
   readonly #onStopped: () => void;
-  /** Runs that are being claimed, and the claims, each one run after the other. */
+  /** Runs that are being claimed, and the concurrent claim loops. */
   readonly #claiming = new Set<string>();
   readonly #claims = new Set<Promise<number>>();
   #running: Promise<void> | null = null;
   #looking: Promise<number> | null = null;
 
-  /** `onStopped`: it was stopped, and none of its runs is at work. */
+  /** `onStopped` is called when the worker was stopped and executes no run any more. */
   constructor(host: RunHost, id: string, settings: CheckedWorker, onStopped: () => void) {
     this.#onStopped = onStopped;
     this.#host = host;
@@ -110,7 +110,7 @@ export class RunWorker implements Worker {
     this.#onStopped();
   }
 
-  /** Calls at the same time share one look. */
+  /** Concurrent calls share one search. */
   look(): Promise<number> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -118,7 +118,7 @@ export class RunWorker implements Worker {
     return this.#looking;
   }
 
-  /** Something was asked of a run that may be at work here. */
+  /** Makes a run check its row now, if this worker executes it. */
   checkNow(run: string): void {
     this.#working.get(run)?.execution.checkNow();
   }
@@ -130,8 +130,8 @@ export class RunWorker implements Worker {
   }
 
   /**
-   * Several claims at a time, so that one that waits for a lock does not delay the others. Each of these goes through the due runs
-   * from where the others have come to, and resolves with the number of runs that it has begun.
+   * Starts several claim loops, so that a claim that waits for a lock does not delay the others. The loops share one
+   * iterator over the due runs; each resolves with the number of runs that it has begun.
    */
   async #startClaims(): Promise<void> {
     const { storage } = this.#host;
@@ -147,17 +147,17 @@ export class RunWorker implements Worker {
     }
   }
 
-  /** A run that is being claimed counts: it may be begun. */
+  /** A run that is being claimed counts, because it may be begun. */
   #hasRoom(): boolean {
     return this.#working.size + this.#claiming.size < this.#settings.concurrency;
   }
 
-  /** Chosen one by one, when there is room: another claim may have reached the run meanwhile. */
+  /** Candidates are chosen one by one, when there is room, because another claim may have claimed the run meanwhile. */
   *#candidates(due: readonly RunRow[], alive: ReadonlySet<string>): Generator<Candidate, undefined> {
     for (const row of this.#inOrder(due)) {
       if (this.#working.has(row.id) || this.#claiming.has(row.id)) continue;
       const isOurs = this.#agents.has(row.agent) && this.#isFree(row);
-      // A parent that was due a moment ago had not ended; it is read again before a child is claimed.
+      // A parent in the list of due runs has not ended. Any other parent is read before its child is claimed.
       const isKnown = !isOurs && row.cancel === 0 && (row.parent === null || alive.has(row.parent));
       if (!isKnown) yield { row, isOurs };
     }
@@ -181,7 +181,10 @@ export class RunWorker implements Worker {
     return begun;
   }
 
-  /** Ends a run that no worker will continue, of any agent: it is to be cancelled and has no owner, or its parent has ended. */
+  /**
+   * Whether the worker may end the run, of any agent, because no worker will continue it: it is cancelled and has no
+   * owner, or its parent has ended.
+   */
   async #isSettled({ id, cancel, owner, parent }: RunRow): Promise<boolean> {
     const { storage, payloads } = this.#host;
     try {
@@ -201,7 +204,7 @@ export class RunWorker implements Worker {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        // Does not wait for the claims to end: runs that become due meanwhile are begun meanwhile.
+        // Does not wait for the claims, so that runs that become due meanwhile can be begun.
         await this.#startClaims();
       } catch (error) {
         storage.environment.log("warn", "worker.look", { error: String(error) });
@@ -220,7 +223,7 @@ export class RunWorker implements Worker {
     return this.#refused.get(row.id) !== row.version && this.#leases.isClaimable(row);
   }
 
-  /** false when another worker was faster, or the run cannot go on here. */
+  /** false if another worker was faster, or the run cannot continue here. */
   async #take(seen: RunRow): Promise<boolean> {
     const { storage } = this.#host;
     const agent = this.#agents.get(seen.agent);
@@ -240,19 +243,19 @@ export class RunWorker implements Worker {
     return true;
   }
 
-  /** A run that cannot go on here is not claimed again until it changes, and never blocks the others. */
+  /** A run that cannot continue here is not claimed again until it changes, and does not block the others. */
   #refuse(row: RunRow, error: unknown): void {
     if (error instanceof HoldfastError && (error.code === "LeaseLost" || error.retryable)) return;
     this.#refused.set(row.id, row.version);
-    this.#tellRefused(row, error);
+    this.#reportRefusal(row, error);
   }
 
-  #tellRefused(row: RunRow, error: unknown): void {
+  #reportRefusal(row: RunRow, error: unknown): void {
     this.#host.storage.environment.log("error", "worker.refused", { run: row.id, error: String(error) });
     this.#tell({ kind: "refused", run: runOf(row), error: errorOf(error) });
   }
 
-  /** A listener that throws does not disturb the work. */
+  /** A listener that throws does not affect the work. */
   #tell(note: WorkerNote): void {
     try {
       this.#settings.watch?.(note);
@@ -271,19 +274,22 @@ export class RunWorker implements Worker {
       storage.environment.log("warn", "worker.run", { run: execution.row.id, error: String(error) });
     }
     try {
-      // The lease is given back, so that no worker has to wait until it expires.
+      // Release the lease, so that no worker has to wait until it expires.
       const pause = this.#pauseAfter(execution.row.id, trouble);
       const wakeAt = storage.environment.now() + pause;
       await releaseOrAbandon(this.#host, execution.row, pause === 0 ? null : { error: errorOf(trouble), wakeAt });
       const row = await existingRun(storage, execution.row.id);
-      if (pause > 0) this.#tellRefused(row, trouble);
+      if (pause > 0) this.#reportRefusal(row, trouble);
       this.#tell({ kind: "left", run: runOf(row, await errorOfRun(storage, row)) });
     } catch (error) {
       storage.environment.log("warn", "worker.release", { run: execution.row.id, error: String(error) });
     }
   }
 
-  /** How long no worker claims it, so that a failing run is not tried all the time: longer after each failure here. */
+  /**
+   * How long no worker claims the run, so that a failing run is not tried all the time: the pause grows with each
+   * failure here.
+   */
   #pauseAfter(run: string, trouble: unknown): number {
     if (trouble === null || isTroubleOfStore(trouble)) {
       this.#failures.delete(run);
@@ -295,8 +301,8 @@ export class RunWorker implements Worker {
   }
 
   /**
-   * Higher priority first; then sessions that have none at work here before those that have; then as it happens, so that
-   * workers that look at the same moment do not all reach for the same run.
+   * Sorts by priority, then puts runs of sessions without a run in this worker first. The rest is random, so that
+   * workers that search at the same moment do not all claim the same run.
    */
   #inOrder(due: readonly RunRow[]): readonly RunRow[] {
     const busy = new Set([...this.#working.values()].map(({ execution }) => execution.row.session));

@@ -1,5 +1,5 @@
-// Events that are held back for the next commit: they go with it in order, come back when it comes to nothing, and nothing
-// that may follow from them is written before they are.
+// Pending events: the next commit writes them in order, they are pending again if the commit fails, and no event that
+// may depend on them is written before them.
 import { expect, test } from "vitest";
 import type { Commit, EventDraft, Outcome } from "../contracts/storage/commit.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
@@ -28,7 +28,7 @@ function answering() {
 
 const nextMacrotask = () => new Promise<void>((next) => setImmediate(next));
 
-test("RU14 pending events are written in front of the next ones, which are answered with their own seqs", async () => {
+test("RU14 pending events are written before the next events, whose results have their own seqs", async () => {
   const { writer, commits, done } = answering();
   writer.addLater(draft("one"));
   writer.addLater(draft("two"));
@@ -40,7 +40,7 @@ test("RU14 pending events are written in front of the next ones, which are answe
   expect(commits[1]?.types).toEqual(["next"]);
 });
 
-test("RU14 what may follow from pending events waits for their commit, and takes them when that comes to nothing", async () => {
+test("RU14 a commit that may depend on pending events waits for their commit, and writes them if that one fails", async () => {
   const { writer, commits, done } = answering();
   writer.addLater(draft("read"));
   const first = writer.add([draft("first")]);
@@ -56,7 +56,7 @@ test("RU14 what may follow from pending events waits for their commit, and takes
   expect((await second).map(({ seq }) => seq)).toEqual([12]);
 });
 
-test("RU14 an event that is added later while a commit is under way changes nothing about that one's answer", async () => {
+test("RU14 an event that is added while a commit is under way does not change the answer of that commit", async () => {
   const { writer, commits, done } = answering();
   const adding = writer.add([draft("step")]);
   writer.addLater(draft("read of another branch"));

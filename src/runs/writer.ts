@@ -1,6 +1,7 @@
-// Writing a run. Each change of its row is one event that says exactly which columns changed and to what, so that the row can be
-// derived from the log. The Writer commits for the worker that has the lease: the store refuses a commit once the lease is lost, and
-// a commit whose outcome was lost with the connection is looked up in the log before it is tried again.
+// Writes a run. Each change of its row is one event that contains the changed columns and their new values, so that the
+// row can be derived from the log. The Writer commits for the worker with the lease. The store refuses its commits once
+// the lease is lost. If the outcome of a commit was lost with the connection, the Writer searches the log before it
+// tries again.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type {
@@ -28,11 +29,11 @@ import { buildStepRecords, type JournalEntry, readJournal, type StepRecord } fro
 import { existingRun } from "./rows.ts";
 
 const MOST_TRIES = 8;
-/** Guards on what others may change meanwhile: the change is then decided again. */
-const DECIDED_AGAIN: ReadonlySet<string> = new Set(["run.version", "runs.newest"]);
+/** Guards on values that others may change meanwhile; then the change is decided again. */
+const RETRIED_CHECKS: ReadonlySet<string> = new Set(["run.version", "runs.newest"]);
 const FIRST_WAIT_MS = 20;
 
-/** What a commit holds besides its events: their payloads, and what else it relies on. */
+/** The parts of a commit besides its events: payloads, and further guards. */
 export type CommitExtras = Pick<
   Commit,
   "blobs" | "writes" | "uses" | "guards" | "holds" | "agents" | "sessions" | "solo" | "wakes"
@@ -49,7 +50,7 @@ export class Writer {
   #row: RunRow;
   /** Events of recorded reads, which the next commit writes. */
   #pending: EventDraft[] = [];
-  /** Ends with the commit that writes them. */
+  /** Settles when the commit that writes them has ended. */
   #writing: Promise<void> | null = null;
 
   constructor(storage: Storage, row: RunRow) {
@@ -61,27 +62,27 @@ export class Writer {
     return this.#row;
   }
 
-  /** Events of steps. */
+  /** Commits events of steps. */
   add(events: readonly EventDraft[], extras?: CommitExtras): Promise<readonly WrittenEvent[]> {
     return this.withPending(async (pending) => {
       this.#refuseEnded();
       const all = pending.length === 0 ? events : [...pending, ...events];
       const outcome = await this.#commit(this.#commitOf(all, extras, [atEpoch(this.#row)]));
       if (!outcome.ok) throw this.#refused(outcome.refused);
-      if (outcome.events.length !== all.length) throw new Error("bug: a commit did not tell of all its events");
+      if (outcome.events.length !== all.length) throw new Error("bug: a commit did not return all its events");
       return pending.length === 0 ? outcome.events : outcome.events.slice(pending.length);
     });
   }
 
-  /** An event that nothing relies on yet: the next commit writes it in front of its own. */
+  /** Adds an event that nothing relies on yet: the next commit writes it before its own events. */
   addLater(event: EventDraft): void {
     this.#pending.push(event);
   }
 
   /**
-   * For every commit of the run: `commit` writes the pending events in front of its own. Whatever another branch of the iteration
-   * does next may follow from them, so its commit waits for the one that writes them. If that one fails (it throws, or is
-   * not `isWritten`), they are pending again.
+   * Wraps every commit of the run: `commit` writes the pending events before its own. The next work of other branches
+   * may depend on them, so the commits of those branches wait for this one. If this commit fails (it throws, or
+   * `isWritten` is false), the events are pending again.
    */
   async withPending<T>(
     commit: (pending: readonly EventDraft[]) => Promise<T>,
@@ -89,7 +90,7 @@ export class Writer {
   ): Promise<T> {
     while (this.#writing !== null) await this.#writing;
     const pending = this.#pending;
-    // Never the list itself: another branch may add to it while this commit is under way.
+    // A copy of the list, because another branch may add to it while this commit is under way.
     if (pending.length === 0) return commit([]);
     this.#pending = [];
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -107,8 +108,8 @@ export class Writer {
   }
 
   /**
-   * A change of the run's row. `make` is called again when others changed the row meanwhile (a signal, a request to cancel);
-   * null: there is nothing to change any more.
+   * Changes the run's row. `make` is called again if others changed the row meanwhile (a signal, a request to cancel);
+   * it returns null if there is nothing to change any more.
    */
   async move(
     make: (row: RunRow) => Promise<Change | null> | Change | null,
@@ -125,19 +126,19 @@ export class Writer {
     }
   }
 
-  /** null: others have changed the row since, so the change is decided again. */
+  /** null if others have changed the row since, so that the change is decided again. */
   async #tryMove(
     row: RunRow,
     change: Change,
     pending: readonly EventDraft[],
   ): Promise<(MovedRun & { readonly found: FoundRows }) | null> {
-    // Another part of the iteration may have read a newer row meanwhile.
+    // Another branch of the iteration may have read a newer row meanwhile.
     if (this.#row.version !== row.version) return null;
     this.#refuseEnded();
     const moved = moveRun(this.#row, change);
     const { before = [], after = [] } = change;
     const events = [...pending, ...before, moved.event, ...after];
-    // The epoch too: then the steps that follow need not check it again.
+    // Guards the epoch too, so that the next steps need not read it again.
     const guards = [atVersion(this.#row), atEpoch(this.#row)];
     const outcome = await this.#commit(this.#commitOf(events, change.extras, guards, moved.holds));
     if (outcome.ok) {
@@ -145,34 +146,34 @@ export class Writer {
       return { ...moved, found: outcome.found ?? {} };
     }
     const { refused } = outcome;
-    if (refused.reason !== "guard" || !DECIDED_AGAIN.has(refused.guard.check)) throw this.#refused(refused);
+    if (refused.reason !== "guard" || !RETRIED_CHECKS.has(refused.guard.check)) throw this.#refused(refused);
     await this.reload();
     return null;
   }
 
-  /** This writer has written the run's end: nothing that an iteration which was left still asks for may follow it. */
+  /** Refuses writes after this writer has written the run's end: an iteration that was left may still make requests. */
   #refuseEnded(): void {
     if (this.#row.ended_at !== null) throw leaseLost(this.#row);
   }
 
-  /** The row as it is now; LeaseLost when the lease is not ours any more. */
+  /** Reads the row again; LeaseLost if this owner does not have the lease any more. */
   async reload(): Promise<RunRow> {
     const row = await existingRun(this.storage, this.#row.id);
-    // The version went back: the store was restored from an older copy, without what was done since.
+    // The version went back: the store was restored from an older copy, without the later work.
     const isOlder = row.version < this.#row.version;
     if (row.epoch !== this.#row.epoch || row.ended_at !== null || isOlder) throw leaseLost(this.#row);
     this.#row = row;
     return row;
   }
 
-  /** The step that the log has by now at a place of this iteration. */
+  /** The step that the log has by now at a position of this iteration. */
   async findStep(path: string): Promise<StepRecord | undefined> {
     const { row } = this;
     const journal = await readJournal(this.storage, row, row.checkpoint_seq ?? row.first_seq);
     return [...buildStepRecords(row.session, journal).values()].findLast((one) => one.path === path);
   }
 
-  /** Retries while the store has trouble. For work that finds out by itself whether it has happened. */
+  /** Retries errors of the store. Only for work that detects whether it has happened already. */
   async retrying<T>(work: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -224,7 +225,7 @@ export class Writer {
     }
   }
 
-  /** The commit's events, when they are in the log: salts and versions make each of them unique. */
+  /** Finds the commit's events in the log. Salts and versions make each of them unique. */
   async #find({ events = [] }: Commit, after: number): Promise<readonly WrittenEvent[] | null> {
     const journal = await readJournal(this.storage, this.#row, after);
     const first = events.findIndex(
@@ -233,7 +234,7 @@ export class Writer {
     const draft = events[first];
     if (draft === undefined) throw new Error("bug: a commit of a run without an event of its own");
     const found = journal.find((entry) => isSame(entry, draft));
-    // The same event written by a worker that took the lease since is not ours.
+    // An equal event by a worker that has claimed the lease since is not an event of this commit.
     const lost = journal.find(({ data }) => Number(data.epoch ?? 0) > this.#row.epoch);
     if (found === undefined || (lost !== undefined && lost.seq < found.seq)) return null;
     // Events of one commit and session follow each other.
@@ -254,7 +255,7 @@ export interface Move {
   readonly changes: Changes;
   readonly at: number;
   readonly data?: JsonObject;
-  /** By its name; the event carries it. */
+  /** The name of the payload that the event carries. */
   readonly payload?: readonly [name: string, payload: PreparedPayload];
   /** This event is the checkpoint to resume from. */
   readonly checkpoint?: boolean;
@@ -263,9 +264,9 @@ export interface Move {
 
 export interface MovedRun {
   readonly event: EventDraft;
-  /** What the next commit under the lease relies on. */
+  /** The guards of the next commit under the lease. */
   readonly holds: readonly Guard[];
-  /** The row afterwards, given the event's seq. */
+  /** Makes the row after the change, from the event's seq. */
   readonly row: (seq: number) => RunRow;
 }
 
@@ -280,7 +281,7 @@ export function moveRun(row: RunRow, move: Move): MovedRun {
     at,
     run: row.id,
     ...payloadFields(payload),
-    // As far as it goes in the order of their names, in which they are hashed.
+    // Mostly in the order of their names, in which they are hashed.
     data: {
       ...(checkpoint === true ? { checkpoint: true } : {}),
       ...data,
@@ -297,13 +298,13 @@ export function moveRun(row: RunRow, move: Move): MovedRun {
 }
 
 /** Columns that are in no index. */
-const GOES_ON: ReadonlySet<string> = new Set(["iteration", "tokens", "cost_usd"]);
+const PROGRESS_COLUMNS: ReadonlySet<string> = new Set(["iteration", "tokens", "cost_usd"]);
 
-/** Most changes touch no indexed column: they get a statement of their own. */
+/** Most changes touch no indexed column, and use a separate statement. */
 function update(row: RunRow, changes: Changes, next: RunRow, checkpointSeq: Cell): Write {
   const { id, version, iteration, tokens, cost_usd, updated_at } = next;
   const seq = { slot: "seq" } as const;
-  if (isGoingOn(row, changes)) {
+  if (changesOnlyProgress(row, changes)) {
     const params = [version, iteration, checkpointSeq, tokens, cost_usd, seq, updated_at, id];
     return { op: "run", statement: "run.goOn", params };
   }
@@ -330,10 +331,10 @@ function update(row: RunRow, changes: Changes, next: RunRow, checkpointSeq: Cell
   return { op: "run", statement: "run.move", params };
 }
 
-function isGoingOn(row: RunRow, changes: Changes): boolean {
+function changesOnlyProgress(row: RunRow, changes: Changes): boolean {
   for (const name in changes) {
     const column = name as keyof Changes;
-    if (!GOES_ON.has(name) && changes[column] !== undefined && changes[column] !== row[column]) return false;
+    if (!PROGRESS_COLUMNS.has(name) && changes[column] !== undefined && changes[column] !== row[column]) return false;
   }
   return true;
 }
@@ -347,7 +348,7 @@ function changesData(changes: Changes): JsonObject {
   return made;
 }
 
-/** The part of an event draft that a payload makes. */
+/** The fields of an event draft for a payload. */
 export function payloadFields(
   payload: readonly [name: string, payload: PreparedPayload] | undefined,
 ): Pick<EventDraft, "journal" | "payloads"> {
@@ -355,7 +356,7 @@ export function payloadFields(
   return { journal: payload[1], payloads: { [payload[0]]: payload[1] } };
 }
 
-/** JSON as a payload in the event's row, or beside it when it is long. */
+/** Prepares JSON as a payload: in the event's row, or as a blob if it is long. */
 export function carryJson<T>(
   payloads: Payloads,
   bytes: Uint8Array,
@@ -370,7 +371,7 @@ export function carryJson<T>(
 
 const NOTHING: Pick<Commit, "blobs" | "writes" | "uses"> = {};
 
-/** What the commit needs besides, for payloads that are blobs. */
+/** What else the commit needs for payloads that are blobs. */
 export function payloadExtras(payloads: readonly PreparedPayload[]): Pick<Commit, "blobs" | "writes" | "uses"> {
   if (payloads.every(({ blobs, writes, uses }) => blobs.length + writes.length + uses.length === 0)) return NOTHING;
   return {
@@ -388,7 +389,7 @@ export function atEpoch({ id, epoch }: RunRow): Guard {
   return { check: "run.epoch", key: [id], expect: epoch };
 }
 
-/** The run was to pause at the end of its iteration: it does so now. */
+/** The changes of a requested pause, which begins at the end of the iteration. */
 export function pausing({ pause_at, cancel }: RunRow, at: number): Changes {
   if (pause_at === null) return {};
   if (pause_at <= at || cancel === 1) return { pause_at: null };

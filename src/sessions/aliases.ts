@@ -1,4 +1,4 @@
-// Aliases: names of sessions, each in the log of the session that has it.
+// Aliases: further names of sessions. Each is recorded in the log of its session.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Write } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -16,7 +16,7 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
     if (alias?.session === id) return { answer: undefined };
     if (alias === undefined && isReserved(name)) throw reservedName(name, "alias");
     if (alias !== undefined && !move) {
-      const gone = alias.session === "" ? "The session it named is gone; pass" : "Pass";
+      const gone = alias.session === "" ? "Its session was deleted; pass" : "Pass";
       throw nameTaken(name, alias.session, `${gone} move: true to point it here.`);
     }
     const at = storage.environment.now();
@@ -40,7 +40,7 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
             // A new name is inserted: if another commit takes it in between, the insert must fail, not replace it.
             writes: [
               { op: alias === undefined ? "insert" : "put", table: "aliases", row: { name, created_at: at } },
-              // One that named nothing any more may have been lost by this very session.
+              // The alias of a deleted session may have belonged to this session before.
               alias?.session === "" ? recountAliases(id) : countAliases(1, id),
               ...(holder === null ? [] : [countAliases(-1, holder)]),
             ],
@@ -52,7 +52,7 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
   });
 }
 
-/** The session's row says how many names it has, so that a lost one is noticed. */
+/** The session's row has the number of its aliases, so that the checker notices a lost one. */
 function countAliases(more: 1 | -1, session: string): Write {
   return { op: "run", statement: "session.countAliases", params: [more, { session }] };
 }
@@ -63,7 +63,7 @@ function recountAliases(session: string): Write {
 
 function nameTaken(name: string, session: string, hint: string): HoldfastError {
   const holder = session === "" ? {} : { session };
-  return new HoldfastError("AlreadyExists", `the name ${JSON.stringify(name)} is taken`, {
+  return new HoldfastError("AlreadyExists", `the alias ${JSON.stringify(name)} is taken`, {
     details: { kind: "alias", id: name, ...holder },
     hint,
   });
@@ -77,7 +77,7 @@ export async function removeAlias(storage: Storage, name: string): Promise<boole
     const at = storage.environment.now();
     const guards = [{ check: "alias.session", key: [name], expect: session }] as const;
     const gone = { op: "remove", table: "aliases", row: { name } } as const;
-    // Of a session that is gone there is no log that could say so.
+    // A deleted session has no log for the event.
     if (session === "") return { commit: { guards, writes: [gone] }, answer: () => true };
     return {
       commit: {

@@ -1,5 +1,5 @@
-// The beginning of an invocation: a session spawned, continued or branched from, and the row in the caller's log that says
-// so, in one commit.
+// The beginning of an invocation: one commit that creates, continues or branches the child session, and writes the
+// invocation into the caller's log.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Invocation } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";
@@ -16,7 +16,7 @@ import { encodeText } from "../core/bytes.ts";
 import { invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
-import { onBranch, onHead, STORE_LOCK } from "../core/session-guards.ts";
+import { branchGuard, headGuard, STORE_LOCK } from "../core/session-guards.ts";
 import { findAt, findHead, findSession, type LocatedSession } from "../core/session-lookup.ts";
 import { derivation, positionOf } from "./branching.ts";
 import { createCommit, describeSession, type NewSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
@@ -27,7 +27,7 @@ const SPAWN = record("spawn", INVOCATION_FIELDS);
 const ATTACH = record("attach", ATTACH_FIELDS);
 type SpawnValues = ValueOf<typeof SPAWN>;
 
-/** What the caller says of an invocation, checked. */
+/** The caller's description of an invocation, checked. */
 interface CheckedInvocation {
   readonly label: Uint8Array | null;
   readonly call: { readonly session: string; readonly seq: number } | null;
@@ -70,7 +70,7 @@ export interface Attachment extends CheckedInvocation {
 export function readAttachment(given: ValueOf<typeof ATTACH>): Attachment {
   const { mode, session } = given;
   if (mode === "continue" && session !== undefined) {
-    throw invalid("attach", "without a session to create when it continues one", "session");
+    throw invalid("attach", 'without `child` fields: mode "continue" creates no session', "session");
   }
   return { ...readInvocation(given), mode, child: readChild(session) };
 }
@@ -145,7 +145,7 @@ async function continued(
       // Two invocations that close a cycle together need not share a session. So invocations that continue a session
       // run one after another under the store's lock, and each checks for a cycle after it has the lock. A session that
       // is created with its invocation waits for no other, so spawning and branching need no lock.
-      guards: [onHead(session), STORE_LOCK, { check: "invocation.waits", key: [caller.id, session.id], expect: 0 }],
+      guards: [headGuard(session), STORE_LOCK, { check: "invocation.waits", key: [caller.id, session.id], expect: 0 }],
     },
   });
 }
@@ -179,7 +179,7 @@ async function branched(
     data: { mode: "branch" },
     commit: {
       ...created,
-      // The source is there, and stays until this is done.
+      // The source must exist until the commit is done.
       guards: [{ check: "session.version", key: [session.id], expect: session.version }],
       events: [...(created.events ?? []), derived.event],
     },
@@ -195,7 +195,7 @@ interface InvocationStart {
   readonly calleeHead: HeadRow | null;
   readonly source: { readonly session: SessionRow; readonly head: HeadRow | null } | null;
   readonly data: JsonObject;
-  /** What comes before it, in the same commit. */
+  /** Events before the invocation, in the same commit. */
   readonly commit: Commit;
 }
 
@@ -242,7 +242,7 @@ async function begin(
     commit: {
       ...commit,
       sessions: [...(commit.sessions ?? []), { id: caller.id, mode: "existing", at }],
-      guards: [...(commit.guards ?? []), onBranch(caller), onHead(caller)],
+      guards: [...(commit.guards ?? []), branchGuard(caller), headGuard(caller)],
       events: [...(commit.events ?? []), event],
     },
     answer: ({ events }) => {
@@ -280,26 +280,30 @@ async function checkCall(
   return row.first_seq;
 }
 
-/** A leaf call has no session (rule SE11): work done for it would belong to no conversation. */
+/** A leaf call has no session (rule SE11), so its work would belong to no conversation. */
 function leafCall(id: string): HoldfastError {
-  return new HoldfastError("InvalidArgument", `the call ${id} is a leaf call, which invokes no session`, {
+  return new HoldfastError("InvalidArgument", `the call ${id} is a leaf call, which cannot invoke a session`, {
     details: { kind: "call", id, type: "leaf" },
-    hint: 'Name the call of type "root" that asked for it, or none.',
+    hint: 'Pass the call of type "root" that needed the work, or none.',
   });
 }
 
 function notCurrent(session: SessionRow, head: string): HoldfastError {
-  return new HoldfastError("Conflict", `the head ${head} is not the current one of ${JSON.stringify(session.id)}`, {
-    details: { session: session.id, head, current: session.head },
-    hint: 'Attach with mode: "branch" to go on from an older head, or name no head to continue from the current one.',
-  });
+  return new HoldfastError(
+    "Conflict",
+    `the head ${head} is not the current one of the session ${JSON.stringify(session.id)}`,
+    {
+      details: { session: session.id, head, current: session.head },
+      hint: 'Attach with mode: "branch" to continue from an older head, or name no head to continue from the current one.',
+    },
+  );
 }
 
 function cycle(caller: SessionRow, callee: SessionRow, waiting: readonly string[]): HoldfastError {
   const [from, to] = [JSON.stringify(caller.id), JSON.stringify(callee.id)];
   const own = caller.id === callee.id;
   const why = own ? `${from} cannot continue itself` : `${to} waits for ${from}, which cannot wait for it`;
-  return new HoldfastError("Conflict", `${why}: that would be a circle`, {
+  return new HoldfastError("Conflict", `${why}: that would be a cycle`, {
     details: { kind: "cycle", caller: caller.id, callee: callee.id, waiting },
     hint: own
       ? 'Attach with mode: "branch".'

@@ -1,4 +1,4 @@
-// Many pieces of work side by side, a bounded number at a time; what one of them throws is its own affair.
+// Runs many pieces of work concurrently, a bounded number at a time. An error of one does not stop the others.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Envelope } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";
@@ -6,13 +6,13 @@ import type { JsonObject } from "../contracts/json.ts";
 /** An error's message is cut to a readable length. */
 const MESSAGE_CHARS = 20_000;
 
-/** An envelope, and what was thrown when there was something. */
+/** An envelope, and what the work threw if it failed. */
 export interface WorkOutcome<T, M> {
   readonly envelope: Envelope<T, M>;
   readonly thrown: { readonly error: unknown } | null;
 }
 
-/** `meta` is missing where the work could not begin, or its end could not be recorded. */
+/** `meta` is null if the work could not begin, or its end could not be recorded. */
 export function failedOutcome<M>(
   error: unknown,
   {
@@ -24,13 +24,13 @@ export function failedOutcome<M>(
   return { envelope: { value: null, session, head, status: "failed", error, meta }, thrown: { error } };
 }
 
-/** One piece of work alone: what it throws is thrown on. */
-export function runAlone<T, M>({ envelope, thrown }: WorkOutcome<T, M>): Envelope<T, M> {
+/** One piece of work alone: its error is rethrown. */
+export function unwrapOutcome<T, M>({ envelope, thrown }: WorkOutcome<T, M>): Envelope<T, M> {
   if (thrown !== null) throw thrown.error;
   return envelope;
 }
 
-/** Answers in the order of the items, whichever ends first. */
+/** Returns results in the order of the items. */
 export async function runInOrder<I, T, M>(
   items: readonly I[],
   concurrency: number,
@@ -46,7 +46,7 @@ export async function runInOrder<I, T, M>(
   return envelopes;
 }
 
-/** What is kept of something thrown, whatever it is. */
+/** The JSON that is stored for any thrown value. */
 export function errorJson(thrown: unknown): JsonObject {
   try {
     if (!(thrown instanceof Error)) return { message: String(thrown).slice(0, MESSAGE_CHARS) };
@@ -54,6 +54,6 @@ export function errorJson(thrown: unknown): JsonObject {
     const message = String(thrown.message).slice(0, MESSAGE_CHARS);
     return thrown instanceof HoldfastError ? { name, message, code: thrown.code } : { name, message };
   } catch {
-    return { message: "something that cannot be shown as text" };
+    return { message: "a value that cannot be converted to text" };
   }
 }

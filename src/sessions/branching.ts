@@ -1,5 +1,5 @@
-// Going on from somewhere else: resume and rewind inside a session, fork into a new one. Each is one commit, and deletes
-// nothing.
+// Continuing from an earlier position: resume and rewind inside a session, fork into a new one. Each is one commit, and
+// deletes nothing.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Moved } from "../contracts/lineage.ts";
@@ -15,12 +15,12 @@ import { type Decision, decide } from "../core/decide.ts";
 import { headOf, rootOf } from "../core/head.ts";
 import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
-import { onHead, whileIdle } from "../core/session-guards.ts";
+import { headGuard, whileIdle } from "../core/session-guards.ts";
 import { findAt, findHead } from "../core/session-lookup.ts";
 import { countLineage, countMessages } from "./counts.ts";
 import { createCommit, createdSession, describeSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
 
-/** A place in a log. */
+/** A position in a log. */
 export interface BranchPoint {
   readonly session: string;
   readonly no: number;
@@ -32,7 +32,7 @@ export function positionOf({ session, session_no: no, branch, seq }: HeadRow): B
   return { session, no, branch, seq };
 }
 
-/** The session continues from there, on a branch of its own. */
+/** The event with which a session continues from a position, on a new branch. */
 export function branchEvent(
   session: SessionRow,
   type: "branch/begun" | "head/moved",
@@ -51,13 +51,13 @@ export function branchEvent(
     at,
     data: { ...data, from: { branch: from.branch, seq: from.seq } },
     branches: true,
-    // A decision on the state of the branch that is left must be made again.
+    // Decisions on the state of the old branch must be made again.
     state: true,
     writes: [row, { op: "run", statement: "session.branchTo", params: [{ slot: "seq" }, { slot: "session" }] }],
   };
 }
 
-/** Nothing came after the head that a continuation would have to leave out. */
+/** Whether no event came after the head. */
 export async function isAtPoint(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
   if (session.branch !== head.branch || session.state_seq > head.seq) return false;
   const { head: newest, since } = await countLineage(storage, session);
@@ -86,8 +86,8 @@ export async function resume(storage: Storage, locator: Locator): Promise<Moved>
     return {
       commit: {
         sessions: [{ id: session.id, mode: "existing", at }],
-        // What came after a head stays there, so a head that was named needs no guard.
-        guards: [await whileIdle(storage, session.id), ...(named === null ? [onHead(session)] : [])],
+        // Events after a head stay there, so a named head needs no guard.
+        guards: [await whileIdle(storage, session.id), ...(named === null ? [headGuard(session)] : [])],
         events: [begun],
       },
       answer: ({ events }) => ({ ...stay, branch: events[0]?.seq ?? 0, branched: true }),
@@ -98,7 +98,7 @@ export async function resume(storage: Storage, locator: Locator): Promise<Moved>
 export async function rewind(storage: Storage, locator: Locator): Promise<Moved> {
   const target = locator.head;
   if (target === undefined) {
-    throw new HoldfastError("InvalidArgument", "rewind needs the head to go back to", {
+    throw new HoldfastError("InvalidArgument", "rewind needs a head to go back to", {
       hint: "Name it as session@head; heads.list() shows them.",
     });
   }
@@ -111,7 +111,7 @@ export async function rewind(storage: Storage, locator: Locator): Promise<Moved>
     return {
       commit: {
         sessions: [{ id: session.id, mode: "existing", at }],
-        guards: [await whileIdle(storage, session.id), onHead(session)],
+        guards: [await whileIdle(storage, session.id), headGuard(session)],
         events: [{ ...moved, writes: [...(moved.writes ?? []), point] }],
       },
       answer: ({ events }) => ({
@@ -135,10 +135,10 @@ export async function isAncestor(storage: Storage, session: SessionRow, head: He
 export function notAncestor(session: SessionRow, head: string): HoldfastError {
   return new HoldfastError(
     "Conflict",
-    `the head ${head} is not behind the current one of ${JSON.stringify(session.id)}`,
+    `the head ${head} is not an ancestor of the current head of the session ${JSON.stringify(session.id)}`,
     {
       details: { session: session.id, head, current: session.head },
-      hint: "rewind goes back only; resume or fork go on from any head.",
+      hint: "rewind only goes back to an ancestor. Use resume or fork to continue from any head.",
     },
   );
 }
@@ -170,9 +170,9 @@ export interface ForkPlan {
   /** The source. */
   readonly session: SessionRow;
   readonly from: BranchPoint;
-  /** The head at that position, where there is one. */
+  /** The head at that position, if there is one. */
   readonly head: HeadRow | null;
-  /** Of the new session. */
+  /** The id of the new session. */
   readonly id: string;
   readonly described: SessionColumns;
 }
@@ -199,7 +199,10 @@ export async function forkAt(
   };
 }
 
-/** Events of a past that is counted where no head did: more would make a fork as slow as its past is long. */
+/**
+ * If no head has counted the past, at most this many of its events are counted: more would make a fork as slow as its
+ * past is long.
+ */
 const SHORT = 1000;
 
 async function countShort(storage: Storage, from: BranchPoint): Promise<number> {
@@ -215,7 +218,7 @@ async function countShort(storage: Storage, from: BranchPoint): Promise<number> 
   return countMessages(storage, lineage);
 }
 
-/** The edge to what a session was made from: a row of the branch it begins with, and an event with a row of its own. */
+/** The edge to the source of a session: the row of its first branch, and an event with a derivation row. */
 export function derivation(
   type: "fork" | "attach",
   target: string,
@@ -276,10 +279,10 @@ async function positionOfMessage(
   }
   throw new HoldfastError(
     "NotFound",
-    `${JSON.stringify(session.id)} shows no message ${message.session}#${message.seq}`,
+    `the session ${JSON.stringify(session.id)} does not show a message ${message.session}#${message.seq}`,
     {
       details: { kind: "message", session: session.id, id: `${message.session}#${message.seq}` },
-      hint: "Name a message of the session's own history.",
+      hint: "Pass the id of a message in the session's history.",
     },
   );
 }

@@ -166,22 +166,22 @@ function misplaced(type: Call["type"]): HoldfastError {
   const [has, lacks] = type === "leaf" ? ["request", "descriptor"] : ["descriptor", "request"];
   const hint =
     type === "leaf"
-      ? "Give the request as it is sent, or make it a root call."
-      : "Name the messages it was rendered from: descriptor: { messages: [ids] }; or make it a leaf call.";
+      ? "Pass the request as it is sent, or make it a root call."
+      : "Pass the messages that the request was made from, descriptor: { messages: [ids] }, or make it a leaf call.";
   return new HoldfastError("InvalidArgument", `a ${type} call has a ${has} and no ${lacks}`, {
     details: { what: `call.${lacks}`, type },
     hint,
   });
 }
 
-/** Whether it can be a leaf call, before any of a batch begins. */
+/** Checks that the input is a leaf call, before any call of a batch begins. */
 export function checkLeaf(input: unknown): void {
   const given = checkRecord(input, "leaf", ["model", "provider", "turn", "request"]);
   const { request } = checkInput({ ...given, type: "leaf" }, INPUT);
   if (request !== undefined) encodeJson(request, "request", "payloadBytes");
 }
 
-/** What identifies the request without repeating the transcript: the messages it was rendered from, by id. */
+/** Identifies the request without repeating the transcript: by the ids of the messages that it was made from. */
 function describeRoot(descriptor: unknown, model: string | null, provider: string | null): object {
   const given = checkRecord(descriptor, "call.descriptor", ["messages", "system", "cache"]);
   const messages = given.messages === undefined ? [] : checkArray(given.messages, "descriptor.messages", "historyPage");
@@ -211,7 +211,8 @@ export function checkOutcome(outcome: CallOutcome): CheckedCallOutcome {
   const tokens = (name: string) =>
     given[name] === undefined || given[name] === null ? null : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);
   const spent = given.costUsd ?? null;
-  if (spent !== null && cost.read(spent) === undefined) throw invalid("costUsd", "a number from 0 on, or null", spent);
+  if (spent !== null && cost.read(spent) === undefined)
+    throw invalid("costUsd", "a number of at least 0, or null", spent);
   return {
     status:
       given.status === undefined

@@ -1,6 +1,6 @@
-// Compaction: a message that summarises what came before, and a head from which on contexts begin with it. The author
-// of the summary had read up to a message and no further, so the first read fixes what the summary covers: a retry adds
-// nothing that came later.
+// Compaction: a message with a summary of earlier messages, and a head from which on contexts begin with the summary.
+// The author of the summary had read up to some message, so the first read fixes what the summary covers, and a retry
+// adds no later messages.
 import type { Context } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head } from "../contracts/heads.ts";
@@ -16,7 +16,7 @@ import { decide } from "../core/decide.ts";
 import { rootOf } from "../core/head.ts";
 import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { onHead } from "../core/session-guards.ts";
+import { headGuard } from "../core/session-guards.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import { appendCommit, prepareMessage, type ReadyMessage, readyMessage } from "../history/append.ts";
 import { lastMessageRows } from "../history/at.ts";
@@ -52,21 +52,24 @@ export async function compact(storage: Storage, prepare: Prepare, id: string, in
     const compacts = await covering(storage, session, boundary);
     const at = storage.environment.now();
     const append = appendCommit({ session: id, agent, run: undefined, at }, [message]);
-    // Another compaction meanwhile stands for some of the same messages: then this one stands for it, too.
-    const guards = [onHead(session)];
+    // If another compaction has covered some of the same messages meanwhile, this one covers that summary too.
+    const guards = [headGuard(session)];
     return decideHead(storage, { session, prepared, status: "complete", at, compaction: { append, compacts }, guards });
   });
 }
 
-/** The message that stands for what came before. */
+/** The message with the summary. */
 export function readySummary(summary: unknown): ReadyMessage {
-  // A context would begin with nothing in place of all that the summary stands for.
+  // An empty summary would replace all covered messages by nothing.
   const isBlank = typeof summary === "string" && summary.trim() === "";
-  if (isBlank) throw invalid("summary", "what says in short what came before", summary);
+  if (isBlank) throw invalid("summary", "a summary that is not empty", summary);
   return readyMessage({ role: "user", content: summary, metadata: { compaction: true } } as never);
 }
 
-/** What a summary up to a message stands for, decided anew on the session as it is each time it is asked. */
+/**
+ * Returns a function that computes what a summary up to a message covers, on the current state of the session at each
+ * call.
+ */
 export async function coverageUpTo(
   storage: Storage,
   id: string,
@@ -81,20 +84,16 @@ export async function coverageUpTo(
   const boundary = await boundaryOf(storage, await existingSession(storage, id), named);
   return async () => {
     const session = await existingSession(storage, id);
-    return { compacts: await covering(storage, session, boundary), guards: [onHead(session)] };
+    return { compacts: await covering(storage, session, boundary), guards: [headGuard(session)] };
   };
 }
 
 function checkCompaction({ keep, upTo }: CompactValues): CheckedCompaction {
   if (keep !== undefined && upTo !== undefined) {
-    throw new HoldfastError(
-      "InvalidArgument",
-      "a compaction says how many messages to keep, or up to which it goes, not both",
-      {
-        details: { what: "compaction" },
-        hint: "Prefer upTo: the last message that the author of the summary had read.",
-      },
-    );
+    throw new HoldfastError("InvalidArgument", "a compaction has either `keep` or `upTo`, not both", {
+      details: { what: "compaction" },
+      hint: "Prefer `upTo`: the last message that the author of the summary had read.",
+    });
   }
   return { keep: keep ?? 0, upTo: upTo ?? null };
 }
@@ -115,17 +114,17 @@ async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }:
     if (row !== undefined && isShown(segment, row)) return { no, branch, id };
   }
   const name = rowId(id.session, id.seq);
-  throw new HoldfastError("NotFound", `${JSON.stringify(session.id)} shows no message ${name}`, {
+  throw new HoldfastError("NotFound", `the session ${JSON.stringify(session.id)} does not show a message ${name}`, {
     details: { kind: "message", session: session.id, id: name },
-    hint: "Name a message of the session's own history, on the line it is on, that was not erased.",
+    hint: "Pass the id of a message on the session's current line that was not erased.",
   });
 }
 
 async function lastToCompact(storage: Storage, session: SessionRow, keep: number): Promise<MessageId> {
   const lineage = await lineageOf(storage, session);
   const compaction = await compactionNow(storage, lineage);
-  // The existing summary stands before what is kept, wherever it was written: a concurrent compaction may just have
-  // made it.
+  // The existing summary comes before the kept messages, wherever it is in the log: a concurrent compaction may just
+  // have written it.
   const summaries = summariesOf(compaction);
   const shown = (await lastMessageRows(storage, session, keep + 1 + summaries.length)).filter(
     (row) => !summaries.includes(rowId(row.session, row.seq)),
@@ -135,7 +134,7 @@ async function lastToCompact(storage: Storage, session: SessionRow, keep: number
   if (row !== undefined && rows.length === keep + 1) return { session: row.session, seq: row.seq };
   throw new HoldfastError(
     "InvalidArgument",
-    `there are not more than ${keep} messages in ${JSON.stringify(session.id)}`,
+    `the session ${JSON.stringify(session.id)} has no more than ${keep} messages`,
     {
       details: { session: session.id, keep },
       hint: "Keep fewer, or compact later.",
@@ -148,7 +147,10 @@ function summariesOf(compaction: NonNullable<Context["compaction"]> | null): rea
   return compaction === null ? [] : [compaction.summary, ...(compaction.over ?? [])];
 }
 
-/** All it stands for: what is up to there, and the summaries that say no more than that, of which some come later. */
+/**
+ * Everything that the summary covers: the messages up to the boundary, and earlier summaries of no more than these
+ * messages, some of which come later in the log.
+ */
 async function covering(
   storage: Storage,
   session: SessionRow,
@@ -165,7 +167,7 @@ async function covering(
   return over.length === 0 ? { upTo } : { upTo, over };
 }
 
-/** The boundary, or the last of the summaries directly behind it that say no more than what it covers. */
+/** The boundary, or the last of the summaries directly after it that cover no more than it does. */
 async function coveredUpTo(
   storage: Storage,
   lineage: readonly Segment[],
@@ -173,7 +175,7 @@ async function coveredUpTo(
   { no, branch, id }: Boundary,
 ): Promise<MessageId> {
   const found = lineage.findIndex((one) => one.no === no && one.branch === branch && holds(one, id));
-  if (found === -1) throw leftBehind(session, id);
+  if (found === -1) throw summaryOvertaken(session, id);
   let last = id;
   for (const [i, segment] of lineage
     .slice(0, found + 1)
@@ -192,7 +194,7 @@ async function coveredUpTo(
 const AT_ONCE = 64;
 const PAGE = 256;
 
-/** All that the stretch shows, however much it hides. */
+/** The next messages that the stretch shows, skipping any number of hidden ones. */
 async function* nextRows(storage: Storage, segment: Segment, after: number): AsyncGenerator<MessageAtRow> {
   const { no, branch, upTo, horizon } = segment;
   for (let last = after; ; ) {
@@ -210,7 +212,7 @@ async function* nextRows(storage: Storage, segment: Segment, after: number): Asy
   }
 }
 
-/** Up to which message a summary stands, when the message is one: its head comes directly after it. */
+/** If the message is a summary, the last message that it covers. The head of a summary comes directly after it. */
 async function summedUpTo(storage: Storage, { no, branch }: Segment, row: MessageAtRow): Promise<MessageId | null> {
   const [head] = await storage.query("head.before", { session: no, branch, upTo: row.seq + 1 });
   if (head === undefined || head.seq !== row.seq + 1) return null;
@@ -219,9 +221,9 @@ async function summedUpTo(storage: Storage, { no, branch }: Segment, row: Messag
   return parseRowId(compaction.upTo, "compaction.upTo");
 }
 
-/** The first comes later on the line than the second, or is not on it. */
+/** Whether the first message comes after the second on the line, or is not on the line. */
 function isBehind(lineage: readonly Segment[], one: MessageId, other: MessageId): boolean {
-  // Of the stretches of its session, the oldest that reaches so far holds it.
+  // The oldest stretch of its session that reaches its seq contains it.
   const [at, than] = [one, other].map((id) => lineage.findLastIndex((segment) => holds(segment, id))) as [
     number,
     number,
@@ -241,10 +243,14 @@ function isShown(segment: Segment, row: MessageAtRow): boolean {
   return row.erased_seq === null && !isHidden(segment, row);
 }
 
-function leftBehind(session: SessionRow, { session: of, seq }: MessageId): HoldfastError {
+function summaryOvertaken(session: SessionRow, { session: of, seq }: MessageId): HoldfastError {
   const [name, id] = [JSON.stringify(session.id), rowId(of, seq)];
-  return new HoldfastError("Conflict", `${name} went on from before ${id} while it was summed up to there`, {
-    details: { session: session.id, upTo: id },
-    hint: "Read the session again and sum up what it shows now.",
-  });
+  return new HoldfastError(
+    "Conflict",
+    `the session ${name} was moved back to before ${id} while a summary up to this message was made`,
+    {
+      details: { session: session.id, upTo: id },
+      hint: "Read the session again, and summarise the messages that it shows now.",
+    },
+  );
 }

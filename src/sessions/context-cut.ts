@@ -1,19 +1,22 @@
-// What of a transcript a budget has room for: the newest of it, in whole units. Pure: messages in, messages out. A
-// transcript may be long, and a tokenizer slow, so that the work can be interrupted after every message.
+// Cuts a transcript to a budget: keeps the newest messages, in whole units. This is a pure function from messages to
+// messages. A transcript may be long and a tokenizer slow, so the work can be interrupted after every message.
 import type { ContextMessage } from "../contracts/context.ts";
 import { type InterruptibleWork, runAtOnce } from "../core/time-slice.ts";
 import { repairInSteps, type Unit } from "./context-repair.ts";
 
 export type Tokenizer = (message: ContextMessage) => number;
 
-/** What is shown behind the summary, and how many of the stored messages are not. */
+/** The messages after the summary, and how many stored messages were left out. */
 export interface CutContext {
   readonly messages: readonly ContextMessage[];
   readonly leftOut: number;
 }
 
 export interface Cut extends CutContext {
-  /** Whatever lies before these messages changes nothing: a unit of them is cut, and no result behind it lacks its call. */
+  /**
+   * True if earlier messages cannot change the result: a unit of these messages was cut, and no result after it lacks
+   * its call.
+   */
   readonly isSettled: boolean;
 }
 
@@ -30,7 +33,7 @@ export function* sumInSteps(messages: readonly ContextMessage[], count: Tokenize
   return total;
 }
 
-/** The oldest go first. An id that is used again gets another only among those that stay. */
+/** Drops the oldest units first. A repeated id is replaced only among the units that stay. */
 export function cut(messages: readonly ContextMessage[], room: number, count: Tokenizer): Cut {
   return runAtOnce(cutInSteps(messages, room, count));
 }
@@ -57,9 +60,9 @@ export function* cutInSteps(
 }
 
 /**
- * The first from `low` on that holds, or else `most`. Other ids are longer than those stored, so that more may have to go,
- * mostly few: each step is twice as far as the one before, until one holds; then it is halved. With the oldest call gone no
- * later id gets longer, so what holds once holds from there on.
+ * The first number from `low` on for which `holds` is true, otherwise `most`. Replaced ids are longer than stored ones,
+ * so that a few more units may have to be dropped. The search doubles its step until `holds` is true, and then bisects.
+ * Dropping the oldest call makes no later id longer, so once true, `holds` stays true.
  */
 function* firstThat(
   low: number,
@@ -80,7 +83,7 @@ function* firstThat(
   return held;
 }
 
-/** Under the ids that they were stored with. */
+/** Counts the units with their stored ids. */
 function* firstWithRoom(units: readonly Unit[], room: number, count: Tokenizer): InterruptibleWork<number> {
   let tokens = 0;
   for (let first = units.length; first > 0; first--) {

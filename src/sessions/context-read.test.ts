@@ -1,5 +1,6 @@
-// A context read from the newest back is the one that all of the past gives: transcripts that are longer than a page, of
-// several agents, with tools whose results are far from their calls, over forks, clears and compactions.
+// A context that is read from the newest message back equals the context made from the whole past. The transcripts are
+// longer than a page, have several agents and tools whose results are far from their calls, and go over forks, clears
+// and compactions.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ENGINES } from "../../test/engines.ts";
@@ -61,7 +62,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 let stores = 0;
 
-/** Answers with the session that it ends in. */
+/** Returns the session in which the steps end. */
 async function play(hf: Holdfast, steps: readonly Step[]): Promise<string> {
   let session = `s${stores++}`;
   await hf.sessions.create({ id: session });
@@ -76,7 +77,7 @@ async function play(hf: Holdfast, steps: readonly Step[]): Promise<string> {
   return session;
 }
 
-/** What is stored there, the old way: all of it, then what a compaction stands for taken away. */
+/** The expected messages: reads all of them, and removes those that a compaction covers. */
 async function stored(hf: Holdfast, session: string, who: string | undefined) {
   const { compaction } = await hf.sessions.context(session);
   const all = await (await hf.sessions.at(session)).messages();
@@ -99,7 +100,7 @@ async function stored(hf: Holdfast, session: string, who: string | undefined) {
 
 for (const engine of ENGINES) {
   describe(`contexts on ${engine.name}`, () => {
-    test("SE8 read from the newest back they are what all of the past gives, with what is left out counted", async () => {
+    test("SE8 a context read from the newest message back equals that of the whole past, and counts what it leaves out", async () => {
       const ground = await engine.fresh();
       const hf = await open(ground.url, { durability: "normal" });
       let [compared, left, compacted] = [0, 0, 0];
@@ -113,7 +114,8 @@ for (const engine of ENGINES) {
               const session = await play(hf, steps);
               for (const who of [undefined, ...AGENTS]) {
                 const { summary, messages, isWhole } = await stored(hf, session, who);
-                // What a compaction stands for may have been cleared; where it ended, these messages do not tell.
+                // The messages that a compaction covers may have been cleared, so the remaining messages do not show
+                // where it ended.
                 if (!isWhole) continue;
                 const first = summary === undefined ? [] : [summary];
                 for (const budget of [0, ...budgets]) {
@@ -167,7 +169,7 @@ for (const engine of ENGINES) {
   });
 }
 
-/** Tells how many rows each read gave. */
+/** Records how many rows each read returned. */
 function watching(storage: SqlStorage, pages: number[]): Storage {
   const query: Storage["query"] = async (name, params) => {
     const rows = await storage.query(name, params);

@@ -1,5 +1,6 @@
-// The stored messages a context is made of: those behind the last compaction that are still there, all of them or, for a
-// budget, from the newest back in pages, so that a long past costs nothing when only its end fits.
+// Reads the stored messages of a context: those after the last compaction that were not erased. Without a budget it
+// reads all of them; with a budget it reads pages from the newest message back, so that a long past costs nothing if
+// only its end fits.
 import type { Context } from "../contracts/context.ts";
 
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
@@ -9,22 +10,22 @@ import { parseRowId, rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { readAll, readLastRowsAt, readRowsAt } from "../history/at.ts";
 
-/** Few at first: a small budget is full soon. What is read together is at most so much, however large the budget. */
+/** The first pages are short, because a small budget is full soon. The size of a page is bounded for any budget. */
 const FIRST_PAGE = 64;
 const PAGE = 1000;
 
-/** What is asked of, newest stretch first, with the seq behind which it begins. */
+/** The stretches to read, newest first, each with the seq after which it begins. */
 export interface ContextRange {
   readonly stretches: readonly { readonly segment: Segment; readonly after: number }[];
   readonly summary: string | undefined;
   readonly over: readonly string[];
   /** Only this agent's. */
   readonly agent: string | undefined;
-  /** Messages that were erased after the end of the lineage are still among them, without their content. */
+  /** True: includes messages that were erased after the end of the lineage, without their content. */
   readonly keepsErased: boolean;
 }
 
-/** The message a compaction stands for need not be there any more. */
+/** The messages that a compaction covers may have been erased. */
 export function contextRangeOf(
   lineage: readonly Segment[],
   compaction: NonNullable<Context["compaction"]> | null,
@@ -80,7 +81,7 @@ export async function allRows(storage: Storage, asked: ContextRange): Promise<re
   return wanted;
 }
 
-/** From the newest back; each page is oldest first. */
+/** Yields pages from the newest back; each page is oldest first. */
 export async function* pagesBack(storage: Storage, asked: ContextRange): AsyncGenerator<readonly MessageAtRow[]> {
   let size = FIRST_PAGE;
   for (const { segment, after } of asked.stretches) {
@@ -94,14 +95,14 @@ export async function* pagesBack(storage: Storage, asked: ContextRange): AsyncGe
   }
 }
 
-/** Stretches that are read at once, where there are many. */
+/** How many stretches are read at once. */
 const WINDOW = 64;
 
 function* windowsOf({ stretches }: ContextRange): Generator<ContextRange["stretches"], void> {
   for (let next = 0; next < stretches.length; next += WINDOW) yield stretches.slice(next, next + WINDOW);
 }
 
-/** How many there are, without reading them. */
+/** Counts the messages without reading them. */
 export async function countRows(storage: Storage, asked: ContextRange): Promise<number> {
   let count = 0;
   for (const window of windowsOf(asked)) {
@@ -122,7 +123,7 @@ async function countStretch(
 ): Promise<number> {
   const { no, branch, upTo, hides } = segment;
   const erasedAfter = asked.keepsErased ? segment.horizon : NOW;
-  // Runs matter only where a run's messages of this stretch were cleared.
+  // Runs matter only if a run's messages of this stretch were cleared.
   const groups =
     hides.length === 0
       ? await storage.query("messages.count", { session: no, branch, after, upTo, erasedAfter })

@@ -1,4 +1,4 @@
-// Any transcript, however broken, becomes one that every provider accepts; a sound one is left alone.
+// Repair turns any transcript, however broken, into one that every provider accepts, and does not change a valid one.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ContextMessage } from "../contracts/context.ts";
@@ -35,7 +35,7 @@ const transcript = fc.array(
 
 const resultsIn = ({ content }: ContextMessage) => content.filter(({ type }) => type === "tool_result");
 
-/** Why a provider would refuse it; written without a look at the repair. */
+/** Why a provider would refuse the transcript. This check is independent of the repair. */
 function fault(messages: readonly ContextMessage[]): string | null {
   const seen = new Set<string>();
   let answered = 0;
@@ -76,7 +76,7 @@ describe("repair", () => {
     );
   });
 
-  test("SE8 what is sound is left alone, and repaired once is repaired for good", () => {
+  test("SE8 repair does not change a valid transcript, nor a repaired one", () => {
     fc.assert(
       fc.property(transcript, (messages) => {
         const once = fixed(messages);
@@ -88,7 +88,7 @@ describe("repair", () => {
     );
   });
 
-  test("SE8 every call is still there, in order, and so is everything that was said or came back", () => {
+  test("SE8 repair keeps every call in order, and all texts and results", () => {
     const names = (messages: readonly ContextMessage[]) =>
       messages.flatMap(({ content }) =>
         content.flatMap((b) => (b.type === "tool_use" ? [JSON.stringify(b.input)] : [])),
@@ -112,7 +112,7 @@ describe("repair", () => {
     );
   });
 
-  /** Every way to cut, the longest first: all is read, and what is before the cut is known. */
+  /** Tries every cut, the longest first, with the whole transcript in memory. */
   function naive(messages: readonly ContextMessage[], room: number, count = estimate) {
     const { units, starts } = repairFrom(messages, messages.length);
     for (let first = 0; ; first++) {
@@ -152,7 +152,7 @@ describe("repair", () => {
     );
   });
 
-  test("SE8 whatever a budget leaves is as sound, the newest, and counted", () => {
+  test("SE8 what a budget leaves is valid and the newest, and the rest is counted", () => {
     const summary: ContextMessage = { id: "s#9", agent: "ada", role: "user", content: [], repaired: false };
     fc.assert(
       fc.property(transcript, fc.nat(200), fc.boolean(), (messages, budget, compacted) => {
@@ -180,7 +180,7 @@ describe("repair", () => {
       const answer: ContextMessage = { ...from, role: "tool", content: [result] };
       return [{ ...from, role: "assistant", content: [use] }, ...(isAnswered ? [answer] : [])];
     });
-  /** A token for every byte: there every longer id is felt. */
+  /** One token per byte, so that every longer id counts. */
   const bytesOf = ({ content }: ContextMessage) => JSON.stringify(content).length;
 
   test("SE8 where ids are used again and again, a budget leaves out no more than it must", () => {
@@ -200,7 +200,7 @@ describe("repair", () => {
     expect(shortened).toBeGreaterThan(3);
   });
 
-  test("SE8 an id that is used thousands of times costs a budget no more than a few looks at each message", () => {
+  test("SE8 with an id that is used thousands of times, a budget reads each message only a few times", () => {
     const messages = conversationWith(Array.from({ length: 3000 }, () => ["a", true] as const));
     const stored = sum(repairFrom(messages, messages.length).units.flat(), bytesOf);
     let looks = 0;
@@ -213,8 +213,8 @@ describe("repair", () => {
     expect(looks).toBeLessThan(40 * messages.length);
   });
 
-  // With a look at all calls of the id for each of them it would not end within the time a test has.
-  test("SE8 an id that one message uses a hundred thousand times costs each call and result a single look", () => {
+  // Comparing each call of the id with all others would exceed the time limit of a test.
+  test("SE8 with an id that one message uses a hundred thousand times, each call and result is read once", () => {
     const ids = Array.from({ length: 100_000 }, (_, n) => n);
     const calls = ids.map((n): ContentBlock => ({ type: "tool_use", id: "a", name: "look", input: { n } }));
     const answers = ids.map((n): ContentBlock => ({ type: "tool_result", toolUseId: "a", content: `${n}` }));
@@ -228,7 +228,7 @@ describe("repair", () => {
     expect(last(1)).toMatchObject({ toolUseId: "a-100000", content: "99999" });
   });
 
-  test("SE8 the estimate is what its promise says", () => {
+  test("SE8 the estimate is the documented one", () => {
     const message = (content: readonly ContentBlock[]): ContextMessage => ({
       id: null,
       agent: null,

@@ -1,7 +1,7 @@
-// What every provider insists on: a tool's result directly follows the message that called it, each call has exactly one,
-// and there is no result without its call. Work that was cut off left transcripts that are not so; here they are made so,
-// without a change to those that are. Pure: messages in, messages out. A transcript may be long, so that the work can be
-// interrupted after every message.
+// Repairs transcripts. Every provider requires that a tool's result directly follows the message with its call, that
+// each call has exactly one result, and that each result has a call. Interrupted work leaves transcripts that break
+// these rules; valid ones are not changed. This is a pure function from messages to messages. A transcript may be long,
+// so the work can be interrupted after every message.
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import { type InterruptibleWork, runAtOnce } from "../core/time-slice.ts";
@@ -12,10 +12,10 @@ type ToolResult = Extract<ContentBlock, { type: "tool_result" }>;
 export const INTERRUPTED = "interrupted, no result";
 export const EARLIER = "[result of an earlier tool call]";
 
-/** Messages that are only understood together: a call and its results, or one message by itself. */
+/** Messages that belong together: a call and its results, or a single message. */
 export type Unit = readonly ContextMessage[];
 
-/** A call as it is shown: under an id that no other has. */
+/** A call with a unique id. */
 interface Use {
   readonly message: number;
   readonly block: ToolUse;
@@ -23,7 +23,7 @@ interface Use {
   result: ToolResult | null;
 }
 
-/** The calls of one id in the newest message that has any, of which the first ones have their results. */
+/** The calls with one id in the newest message that has such calls; the first ones have their results already. */
 interface Waiting {
   readonly message: number;
   readonly uses: Use[];
@@ -32,7 +32,7 @@ interface Waiting {
 
 interface Pairs {
   readonly uses: ReadonlyMap<ContentBlock, Use>;
-  /** Results that belong to a call before them; the others are strays. */
+  /** Results that belong to an earlier call; all others are strays. */
   readonly results: ReadonlyMap<ContentBlock, Use>;
   readonly unseen: readonly number[];
 }
@@ -41,7 +41,7 @@ export interface RepairedContext {
   readonly units: readonly Unit[];
   /** The index of the message that each unit begins with. */
   readonly starts: readonly number[];
-  /** Indexes of messages with a result whose call is not among the messages: it may be before them. */
+  /** Indexes of messages with a result whose call is not among the messages: the call may be in an earlier message. */
   readonly unseen: readonly number[];
 }
 
@@ -49,7 +49,7 @@ export function repair(messages: readonly ContextMessage[]): readonly Unit[] {
   return repairFrom(messages, 0).units;
 }
 
-/** Ids that are used again get another only from this message on: what is before it will not be shown. */
+/** Replaces repeated ids only from this message on, because earlier messages will not be shown. */
 export function repairFrom(messages: readonly ContextMessage[], from: number): RepairedContext {
   return runAtOnce(repairInSteps(messages, from));
 }
@@ -113,7 +113,7 @@ function* pairUp(messages: readonly ContextMessage[], from: number): Interruptib
   return { uses, results, unseen };
 }
 
-/** `taken` has the ids that are shown, each with the last number that was tried for it. */
+/** `taken` has the ids that are in use, each with the last suffix that was tried. */
 function unused(id: string, taken: Map<string, number>): string {
   let free = id;
   let n = taken.get(id) ?? 1;
@@ -123,7 +123,7 @@ function unused(id: string, taken: Map<string, number>): string {
   return free;
 }
 
-/** The messages directly behind a call that hold nothing but its results, and the last of them perhaps more. */
+/** The messages directly after a call that contain only its results; the last of them may contain more. */
 function answersOf(messages: readonly ContextMessage[], caller: number, pairs: Pairs): readonly ContextMessage[] {
   const found: ContextMessage[] = [];
   for (let i = caller + 1; i < messages.length; i++) {
@@ -143,7 +143,7 @@ function answer({ id, result }: Use): ContentBlock {
   return { type: "tool_result", toolUseId: id, content: INTERRUPTED, isError: true };
 }
 
-/** Its results stand with their calls, strays become text. null when nothing is left. */
+/** The message without the results that were moved to their calls; strays become text. null if nothing is left. */
 function withoutResults(message: ContextMessage, pairs: Pairs): ContextMessage | null {
   const content = message.content.flatMap((block) => (pairs.results.has(block) ? [] : plain(block, pairs)));
   if (content.length === 0 && message.content.length > 0) return null;
@@ -168,7 +168,7 @@ function plain(block: ContentBlock, pairs: Pairs): readonly ContentBlock[] {
   return [{ ...block, id: use.id }];
 }
 
-/** What it says stays readable; what only a result may hold goes. */
+/** A stray result as text: its texts are kept, and content that only a result may have is dropped. */
 function strayed({ content }: ToolResult): readonly ContentBlock[] {
   if (typeof content === "string") return [{ type: "text", text: `${EARLIER}\n${content}` }];
   const shown = content.filter(({ type }) => ["text", "image", "audio", "document"].includes(type));

@@ -1,4 +1,5 @@
-// The context of a model call: what is stored at a point, from the last compaction on, repaired, and cut to a budget.
+// The context of a model call: the stored messages at a position, from the last compaction on, repaired, and cut to a
+// budget.
 import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
 
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
@@ -35,8 +36,8 @@ export async function contextAt(
 }
 
 /**
- * As it was at the end of the lineage: what was erased later is still among it. `erased` gets the rows of those that were
- * read, shown or not; a text that says so stands in their place.
+ * The context as it was at the end of the lineage. Messages that were erased later are replaced by a placeholder text,
+ * and `erased` gets their rows, whether they are shown or not.
  */
 export async function contextThen(
   storage: Storage,
@@ -75,7 +76,7 @@ type ReadMessages = (rows: readonly MessageAtRow[]) => Promise<readonly ContextM
 
 interface ContextSource extends Pick<ContextRange, "keepsErased"> {
   readonly lineage: readonly Segment[];
-  /** The one that holds at the end of the lineage. */
+  /** The compaction that is valid at the end of the lineage. */
   readonly compaction: NonNullable<Context["compaction"]> | null;
 }
 
@@ -87,7 +88,7 @@ async function contextOf(
   slice: TimeSlice,
 ): Promise<Context> {
   const row = await summaryRow(storage, contextRangeOf(lineage, made, agent, keepsErased));
-  // A summary that was erased stands for nothing: what there is of it is shown again.
+  // An erased summary covers nothing: the messages that it covered are shown again, if they still exist.
   const compaction = row === undefined ? null : made;
   const asked = contextRangeOf(lineage, compaction, agent, keepsErased);
   const [summary] = await read(row === undefined ? [] : [row]);
@@ -156,9 +157,9 @@ async function whole({ storage, read, slice }: ContextReader, asked: ContextRang
 }
 
 /**
- * From the newest back, until one unit more would be too much. Cutting looks at all that was read: it waits until that is
- * as much as there is room for and, when that did not settle it, until twice as much was read, or a long past would be
- * looked at again with every page.
+ * Reads from the newest message back until another unit does not fit. Each cut processes everything read so far. So the
+ * first cut waits until the budget is full, and each further one until twice as much was read; otherwise a long past
+ * would be processed again with every page.
  */
 async function tail(
   { storage, read, slice }: ContextReader,
@@ -187,6 +188,6 @@ function checkTokenizer(given: Tokenizer | undefined): Tokenizer {
   if (given === undefined) return estimate;
   return (message) => {
     const tokens: unknown = given(message);
-    return checkInt(tokens, "what the tokenizer gives", 0, Number.MAX_SAFE_INTEGER);
+    return checkInt(tokens, "the tokenizer's result", 0, Number.MAX_SAFE_INTEGER);
   };
 }

@@ -1,4 +1,5 @@
-// What a session says of itself: checked, written with the event that creates or changes it, and read back from its row.
+// The description of a session: checks it, writes it with the event that creates or changes the session, and reads it
+// from the row.
 import type { JsonObject } from "../contracts/json.ts";
 import type { Session } from "../contracts/session.ts";
 import type { Commit, Outcome, Write } from "../contracts/storage/commit.ts";
@@ -12,7 +13,7 @@ import { decodeRow, digest, jsonObject, jsonTexts, oneOf, optional, text, utf8, 
 const STATUSES: readonly Session["status"][] = ["open", "closed"];
 const KINDS: readonly Session["kind"][] = ["entry", "spawned", "attached"];
 
-/** The columns update() can change, as they are kept. */
+/** The columns that update() can change. */
 export interface SessionColumns {
   readonly agent: string | null;
   readonly title: Uint8Array | null;
@@ -22,15 +23,15 @@ export interface SessionColumns {
   readonly request: string | null;
 }
 
-/** What is set once, at creation. */
+/** Fields that are set once, at creation. */
 export interface SessionOrigin {
   readonly kind: Session["kind"];
   readonly origin: string | null;
-  /** null: its id. */
+  /** null stands for the session's id. */
   readonly cacheId: string | null;
 }
 
-/** What a caller says of a session that is to be created, checked. */
+/** The caller's description of a new session, checked. */
 export type NewSession = ValueOf<typeof NEW_SESSION>;
 
 export function describeSession({ agent, title, tags, metadata, request }: Omit<NewSession, "id">): SessionColumns {
@@ -104,7 +105,7 @@ export function describeWrites(described: SessionColumns, version: number): Writ
         described.metadata,
         described.request,
         version,
-        // Again for the checksum.
+        // Repeated for the checksum.
         described.title,
         described.status,
         described.metadata,
@@ -117,16 +118,16 @@ export function describeWrites(described: SessionColumns, version: number): Writ
   ];
 }
 
-/** What the log says of a description: its small facts, never its texts. */
+/** The data of the event: small facts of the description, never its texts. */
 export function changes(described: SessionColumns): { readonly status: string; readonly tags: readonly string[] } {
   return { status: described.status, tags: described.tags };
 }
 
-/** What a session that continues another one has beside its own description. */
+/** The further fields of a session that continues another one. */
 export interface DerivedStart {
-  /** What the log says of where it was forked from. */
+  /** The source, for the event's data. */
   readonly data: JsonObject;
-  /** Go with the event that creates it. */
+  /** Writes of the event that creates the session. */
   readonly branch: readonly Write[];
 }
 

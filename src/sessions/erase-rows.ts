@@ -1,4 +1,4 @@
-// The statements that erase a session's rows, but for what live forks inherit of them, and the report of what they did.
+// The statements that erase a session's rows, except those that live forks inherit, and the report of the erasure.
 
 import type { Cell, FoundRows, Write } from "../contracts/storage/commit.ts";
 import type { ErasedScope } from "../contracts/storage/statement-names.ts";
@@ -16,7 +16,7 @@ const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "d
 export function reportOf(found: FoundRows, at: number, tombstone: 0 | 1): ErasureOutcome {
   const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
   const inline = found["allMessages.inline"] ?? [];
-  // Of the session itself first, then of those that were kept for it.
+  // First the session itself, then the rows of others that were kept only for it.
   const events = found["remains.events"] ?? [];
   const work = countRows(found["allWork.erasable"]);
   const captures = countRows(found["allCaptures.erasable"]);
@@ -47,7 +47,9 @@ export function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonl
   return sum;
 }
 
-/** A seq that no log reaches: what is erased everywhere was erased after everything that any session inherits. */
+/**
+ * A seq that no log reaches: an erasure with `everywhere` counts as later than everything that any session inherits.
+ */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 export function eraseWrites(no: number, at: number, everywhere: boolean): readonly Write[] {
@@ -62,7 +64,7 @@ export function eraseWrites(no: number, at: number, everywhere: boolean): readon
     ...releaseWrites(SCOPES, at, where),
   ];
   const keep: Write = { op: "run", statement: "remains.keep", params: [no, no, no, no, no] };
-  // Everywhere: the rows that forks inherit stay, so that these show what was there, and hold nothing any more.
+  // With `everywhere`, the rows that forks inherit stay without content, so that the forks show placeholders.
   const forget: Write[] = [
     ...(["Messages", "Evals", "Calls", "Snapshots"] as const).map((kind) => run(`remains.forget${kind}`, AFTER_ALL)),
     run("remains.forgetHeads"),
@@ -79,7 +81,7 @@ export function eraseWrites(no: number, at: number, everywhere: boolean): readon
   ];
 }
 
-/** Everything that is left of a session goes, but for its heads, for rows of the same commit that take its place. */
+/** Removes everything that is left of a session except its heads, because rows of the same commit replace it. */
 export function replaceWrites(no: number): readonly Write[] {
   const run = (statement: Extract<Write, { op: "run" }>["statement"]): Write => ({
     op: "run",

@@ -1,5 +1,5 @@
-// Deleting a session (rule LG6): everything it holds goes and a tombstone stays, but for what live forks inherit of it,
-// which is kept for them and goes with the last of them.
+// Deletes a session (rule LG6): its content is erased, and a tombstone stays. Parts that live forks inherit are kept,
+// and erased with the last of these forks.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Erasure } from "../contracts/history.ts";
 import type { Cell, Guard, SessionUse, Write } from "../contracts/storage/commit.ts";
@@ -14,11 +14,11 @@ import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 import { readAncestors, readNamedSessions, shrinkTombstones } from "./tombstones.ts";
 
 /**
- * Erases everything the session holds; a tombstone with its id stays. null when there is no such session. The commit
- * relies on nothing that was read before, not even on which sessions inherit from it, so it succeeds also beside
- * constant writes and forks. Only an unfinished run prevents it (SessionBusy): its effects would be recorded nowhere.
- * It also frees what deleted sessions kept only for this one. For a session that was deleted before, or was never here
- * as a whole, `everywhere` erases what is kept for others.
+ * Erases the session; a tombstone with its id stays. null if there is no such session. The commit relies on nothing
+ * that was read before, not even on which sessions inherit from it, so it also succeeds beside constant writes and
+ * forks. Only an unfinished run prevents it (SessionBusy), because the run's effects would be recorded nowhere. It also
+ * frees parts of deleted sessions that were kept only for this one. For a session that was deleted before, or was never
+ * here as a whole, `everywhere` erases the parts that are kept for others.
  */
 export async function eraseSession(
   storage: Storage,
@@ -56,14 +56,13 @@ async function eraseLiving(
   return {
     commit: {
       solo: true,
-      // All commits lock sessions in one order; this includes sessions of which nothing may be left, so that no other
-      // commit relies on them meanwhile.
+      // All commits lock sessions in the same order. This commit also locks sessions of which nothing may be left, so
+      // that no other commit relies on them meanwhile.
       sessions: [
         { id, mode: "existing", at },
         ...[...others].map((one): SessionUse => ({ id: one, mode: "still", at })),
       ],
-      // A kept session may have been imported whole since, and a living one may have been deleted since: then decide
-      // again.
+      // Decide again if a kept session was imported whole since, or a living one was deleted since.
       guards: [
         idle,
         ...kept.map((one): Guard => ({ check: "session.tombstone", key: [one.id], expect: one.version })),
@@ -73,7 +72,7 @@ async function eraseLiving(
         ...eraseWrites(no, at, everywhere),
         { op: "read", query: "remains.messages", params: { session: no } },
         ...tombstoneWrites(no, at),
-        // The nearest first: what it keeps no longer needs those behind it.
+        // The nearest ancestor first: after it is freed, the ones before it may not be needed either.
         ...kept.flatMap((one) => eraseWrites(one.no, at, false)),
         ...[...kept, ...names].map((one): Write => ({ op: "run", statement: "session.forget", params: [one.no] })),
       ],
@@ -82,7 +81,7 @@ async function eraseLiving(
   };
 }
 
-/** Of a session that was deleted, or is here in part: what others inherit of it. */
+/** Erases the parts that others inherit from a session that was deleted or is here in part. */
 async function eraseRest(
   storage: Storage,
   session: SessionRow,
@@ -105,20 +104,20 @@ async function eraseRest(
   };
 }
 
-/** Namers that an error names. */
+/** How many naming sessions an error lists. */
 const NAMED = 10;
 
-/** A session of which only the id is here: that is removed as well, when no other session names it. */
+/** Removes a session of which only the id is here, if no other session names it. */
 async function forgetName(storage: Storage, { id, no }: SessionRow): Promise<Decision<ErasureOutcome>> {
   const namers = (await storage.query("session.namers", { session: no, limit: NAMED })).map((one) => one.id);
   if (namers.length > 0) {
     const names = namers.map((one) => JSON.stringify(one)).join(", ");
     throw new HoldfastError(
       "Conflict",
-      `of the session ${JSON.stringify(id)} only the name is here, and ${names} names it`,
+      `only the name of the session ${JSON.stringify(id)} is in this store, and ${names} names it`,
       {
         details: { kind: "session", id, namedBy: namers },
-        hint: "It goes with the last session that names it; importing its own archive brings it.",
+        hint: "The name is removed with the last session that names it. Import the session's own archive to get it.",
       },
     );
   }

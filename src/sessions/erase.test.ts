@@ -1,4 +1,4 @@
-// Erased words are gone: from the rows, from the file's free pages and from the WAL; what others still name stays.
+// Erased texts are in no row, in no free page of the file and not in the WAL; content that other rows still name stays.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,14 +32,14 @@ describe("erasing on SQLite", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** How often the word stands in the files, wherever it may be. */
+  /** How often the word occurs in the files. */
   const times = (word: string) =>
     [file, `${file}-wal`]
       .filter((path) => existsSync(path))
       .map((path) => readFileSync(path).toString("latin1").split(word).length - 1)
       .reduce((a, b) => a + b, 0);
 
-  test("LG6 words of cleared messages and of a deleted session are in no file", async () => {
+  test("LG6 texts of cleared messages and of a deleted session are in no file", async () => {
     const scope = { session: "chat", agent: "helper" };
     for (let i = 0; i < 40; i++) {
       await hf.history.append(scope, { role: "user", content: `xyzzy-cleared ${i}` });
@@ -72,7 +72,7 @@ describe("erasing on SQLite", () => {
     expect((await hf.stats()).blobs.count).toBe(0);
   });
 
-  /** As SQLite leaves one when it moves a row away: between a page's list of its rows and the first of them. */
+  /** Puts a word where SQLite leaves one when it moves a row: between a page's list of its rows and the first row. */
   function plant(word: string): void {
     const bytes = readFileSync(file);
     const pageBytes = bytes.readUInt16BE(16);
@@ -155,7 +155,7 @@ describe.skipIf(trouble !== null)(trouble === null ? onPostgres : `${onPostgres}
       const vacuums = await database.vacuums("events");
       expect(await database.times("grue-attached")).toBeGreaterThan(3);
       await hf.history.clear(scope);
-      // Words in the rows of their messages lose their place to others; what had rows of its own is gone at once.
+      // Inline content is overwritten by vacuum; blobs, which have their own rows, are removed at once.
       expect(await database.vacuums("events")).toBeGreaterThan(vacuums);
       expect(await database.times("xyzzy-cleared")).toBe(0);
       expect(await database.times("grue-attached")).toBe(0);
@@ -168,7 +168,7 @@ describe.skipIf(trouble !== null)(trouble === null ? onPostgres : `${onPostgres}
 
 for (const engine of ENGINES) {
   describe(`erasing on ${engine.name}`, () => {
-    test("LG6 what another message names or says stays, and goes with the last", async () => {
+    test("LG6 content that another message names or contains stays, and is removed with the last one", async () => {
       const ground = await engine.fresh();
       const hf = await open(ground.url);
       try {
@@ -197,7 +197,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("LG6 an attachment that another handle names just then is not taken", async () => {
+    test("LG6 an attachment that another handle names at that moment is not removed", async () => {
       const ground = await engine.fresh();
       const [one, two] = [await open(ground.url), await open(ground.url)];
       try {
@@ -225,7 +225,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("LG6 a vacuum writes the tables anew and loses nothing beside writers", async () => {
+    test("LG6 a vacuum rewrites the tables, and loses no rows of concurrent writers", async () => {
       const ground = await engine.fresh();
       const [hf, writer] = [await open(ground.url), await open(ground.url)];
       const scope = { session: "chat", agent: "helper" };
@@ -256,7 +256,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("LG6 a clock that went back keeps nothing alive", async () => {
+    test("LG6 a clock that went back keeps no erased content alive", async () => {
       const ground = await engine.fresh();
       const environment = adjustableEnvironment();
       const hf = await open(ground.url, { environment });
@@ -273,7 +273,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("LG6 a clear takes what was there when it was asked for, and what is appended meanwhile stays", async () => {
+    test("LG6 a clear removes the messages that existed at the call; messages appended meanwhile stay", async () => {
       const ground = await engine.fresh();
       const hf = await open(ground.url);
       const scope = { session: "chat", agent: "helper" };

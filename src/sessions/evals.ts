@@ -1,4 +1,4 @@
-// Evals: code an agent wrote and had evaluated, with its results.
+// Evals: code that an agent wrote and ran, with its results.
 import type { Eval, Evals } from "../contracts/lineage.ts";
 import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
 import type { EvalRow } from "../contracts/storage/lineage-queries.ts";

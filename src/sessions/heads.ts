@@ -1,4 +1,4 @@
-// Heads: published positions of a session, found again by their ids.
+// Heads: published positions of a session. Finds and lists them.
 
 import type { Heads } from "../contracts/heads.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
@@ -26,7 +26,7 @@ export function createHeads(storage: Storage, payloads: Payloads, lookup: Sessio
     },
     async find(prefix) {
       if (!/^hd-[0-9a-f]{0,64}$/.test(prefix)) throw invalid("prefix", "the beginning of a head's id", prefix);
-      // Behind every hex digit.
+      // Sorts after every hex digit.
       const rows = await storage.query("heads.between", { from: prefix, to: `${prefix}g`, limit: MOST_FOUND });
       return rows.map(headOf);
     },
@@ -66,7 +66,10 @@ export function createHeads(storage: Storage, payloads: Payloads, lookup: Sessio
   });
 }
 
-/** Those of the session; with a head, of the line that leads to it. `last` is the seq of the last one seen. */
+/**
+ * The heads of the session; if the locator names a head, only those on the line that leads to it. `last` is the seq of
+ * the last head of the page before.
+ */
 async function readHeads(
   storage: Storage,
   { session: { id, no }, head }: LocatedSession,

@@ -1,5 +1,5 @@
-// Invocations: work that one session has done in another. The beginning is committed before the work, the end after it;
-// in between the row says "running", also when the process that would end it is gone.
+// Invocations: work that one session does for another. The begin is committed before the work, and the end after it. In
+// between the row has the status "running", also if the process of the work is gone.
 import type { Child, Envelope, Invocation, InvocationMeta, Invocations } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";
 import type { EventDraft, Guard, SessionUse } from "../contracts/storage/commit.ts";
@@ -15,12 +15,12 @@ import { decide } from "../core/decide.ts";
 import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { lineOf } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { onBranch, onHead } from "../core/session-guards.ts";
+import { branchGuard, headGuard } from "../core/session-guards.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { existingSession, findHead, findSession } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { readAttachment, readSpawn, startAttach, startSpawn } from "./attach.ts";
-import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
+import { errorJson, failedOutcome, runInOrder, unwrapOutcome, type WorkOutcome } from "./batch.ts";
 import { countLineage } from "./counts.ts";
 import { facts, requireUnfinished } from "./versioned-rows.ts";
 import { invocationOf } from "./view.ts";
@@ -31,14 +31,14 @@ export function createInvocations(storage: Storage, payloads: Payloads, lookup: 
   return bindVerbs(INVOCATION_VERBS, lookup, {
     async spawn(caller, input, work) {
       const spawn = readSpawn(input);
-      return runAlone(await run(() => startSpawn(storage, caller, spawn), work));
+      return unwrapOutcome(await run(() => startSpawn(storage, caller, spawn), work));
     },
     async attach(caller, at, input, work) {
       const attachment = readAttachment(input);
-      return runAlone(await run(() => startAttach(storage, at, caller, attachment), work));
+      return unwrapOutcome(await run(() => startAttach(storage, at, caller, attachment), work));
     },
     async spawnAll(caller, inputs, work, { concurrency }) {
-      // All are looked at before any begins.
+      // All inputs are checked before any work begins.
       const spawns = inputs.map(readSpawn);
       await findSession(storage, caller);
       return runInOrder(spawns, concurrency, (spawn, index) =>
@@ -102,7 +102,7 @@ async function runInvocation<T>(
     const envelope: Envelope<T> = { value: done.value, status: "done", ...at };
     return { envelope, thrown: null };
   } catch (error) {
-    // It stays "running". What the work threw matters more than trouble with recording it.
+    // The invocation stays "running". The error of the work matters more than the failure to record it.
     return failedOutcome("error" in done ? done.error : error, { session, head: null });
   }
 }
@@ -148,14 +148,14 @@ export async function finishInvocation(
       commit: {
         sessions: [
           ...[caller, ...used].map((one): SessionUse => ({ id: one.id, mode: "existing", at })),
-          // An import may bring it just now, and link what is here: then its heads are read again.
+          // A concurrent import may bring the session and link the rows here; then its heads are read again.
           ...away.map((callee): SessionUse => ({ id: callee, mode: "still", at })),
         ],
         guards: [
           { check: "invocation.version", key: [first, name], expect: row.seq },
-          onBranch(caller),
-          onHead(caller),
-          ...used.map(onHead),
+          branchGuard(caller),
+          headGuard(caller),
+          ...used.map(headGuard),
           ...away.map((callee): Guard => ({ check: "session.version", key: [callee], expect: null })),
         ],
         ...(failure === null ? {} : { blobs: failure.blobs, writes: failure.writes, uses: failure.uses }),
@@ -220,7 +220,7 @@ async function headNow(storage: Storage, session: SessionRow | null): Promise<He
   return session === null || session.head === null ? null : findHead(storage, session.head);
 }
 
-/** The annotation that follows its end, in the same commit. */
+/** Reads the annotation that follows the end of the invocation, in the same commit. */
 async function readError(storage: Storage, payloads: Payloads, { session, seq: first }: RowId): Promise<Json | null> {
   const [row] = await storage.query("invocation.get", { session, first });
   if (row === undefined || row.status === "running") return null;

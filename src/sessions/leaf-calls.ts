@@ -1,4 +1,4 @@
-// Leaf calls around work: recorded before it, with what it cost after it, whether it ends well or not.
+// Leaf calls around a function: the call is recorded before it, and its outcome and cost after it, also if it fails.
 
 import type { Call, CallOutcome } from "../contracts/calls.ts";
 import type { Leaf, LeafCalls, LeafInput, LeafMeta } from "../contracts/invocations.ts";
@@ -8,7 +8,7 @@ import type { CALL_VERBS } from "../contracts/verbs/lineage.ts";
 import { checkRecord } from "../core/check.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import type { Rules } from "../core/verbs.ts";
-import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
+import { errorJson, failedOutcome, runInOrder, unwrapOutcome, type WorkOutcome } from "./batch.ts";
 import { type CallRules, checkLeaf, checkOutcome } from "./calls.ts";
 
 const REPORT = ["response", "inputTokens", "outputTokens", "cachedTokens", "costUsd"] as const;
@@ -20,7 +20,7 @@ export function createLeafCalls(
   return {
     async leaf(id, input, work) {
       checkLeaf(input);
-      return runAlone(await runLeaf(calls, id, input, work));
+      return unwrapOutcome(await runLeaf(calls, id, input, work));
     },
     async leafAll(id, inputs, work, { concurrency }) {
       for (const input of inputs) checkLeaf(input);
@@ -58,7 +58,7 @@ async function runLeaf<T extends Json>(
     const ended = await calls.finish(call, value === undefined ? reported : { ...reported, result: value });
     return { envelope: { value, status: "done", session, head: null, meta: metaOf(ended) }, thrown: null };
   } catch (error) {
-    // A value or a response that cannot be kept: what it cost is recorded all the same.
+    // The value or the response cannot be stored: the cost is recorded anyway.
     const { response: _, ...spent } = reported;
     return end(calls, call, { ...spent, error: errorJson(error) }, { error });
   }
@@ -74,7 +74,7 @@ async function end(
   try {
     return failedOutcome(error, { session, head: null, meta: metaOf(await calls.finish(call, outcome)) });
   } catch {
-    // It stays "started". What was thrown first matters more than trouble with recording it.
+    // The call stays "started". The first error matters more than the failure to record it.
     return failedOutcome(error, { session, head: null });
   }
 }

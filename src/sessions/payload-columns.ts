@@ -1,5 +1,5 @@
-// Rows with several payloads: which blob each column refers to, and the salts of their commitments side by side, sixteen
-// bytes for each column in the order of the list.
+// Rows with several payloads: each column refers to a blob, and one column holds the salts of their commitments,
+// sixteen bytes each, in the order of the columns.
 import type { Json } from "../contracts/json.ts";
 import type { Commit } from "../contracts/storage/commit.ts";
 import type { Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
@@ -14,7 +14,7 @@ export async function preparePayloads<N extends string>(
   given: Readonly<Partial<Record<N, Json | undefined>>>,
 ): Promise<Columns<N>> {
   const entries = Object.entries(given) as [N, Json | undefined][];
-  // All of it before anything is waited for: what the caller does with its own afterwards is its own.
+  // Encode everything before the first await, because the caller may change its objects afterwards.
   const encoded = entries.flatMap(([name, value]) =>
     value === undefined ? [] : [[name, encodeJson(value, name, "payloadBytes")] as const],
   );
@@ -25,7 +25,7 @@ export async function preparePayloads<N extends string>(
   return prepared;
 }
 
-/** What a version before held: its blobs are referred to once more. */
+/** The payloads of an earlier version, whose blobs get one more reference. */
 export interface PriorPayloads<N extends string> {
   readonly refs: Readonly<Partial<Record<N, Uint8Array | null>>>;
   readonly salts: Uint8Array | null;

@@ -1,6 +1,6 @@
-// Publishing a head: the events that belong to it, the head itself, and the pointer that moves with it, in one commit. Its
-// id names the chain hash it stands on, which the commit alone knows: others may append until then, so the commit
-// completes what is decided here.
+// Publishes a head: one commit with its events, the head itself, and the session's pointer to it. The head's id
+// contains the chain hash before it, which only the commit knows, because others may append until then. So the commit
+// completes the draft that is decided here.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head, HeadInput } from "../contracts/heads.ts";
 import type { Commit, EventDraft, Guard, HeadDraft, Write } from "../contracts/storage/commit.ts";
@@ -14,7 +14,7 @@ import { NONE } from "../core/counts.ts";
 import type { Decision } from "../core/decide.ts";
 import { committed, headOf, rootOf } from "../core/head.ts";
 import { type LinePosition, readLineageAt, type Segment } from "../core/lineage.ts";
-import { onBranch, onHead, whileIdle } from "../core/session-guards.ts";
+import { branchGuard, headGuard, whileIdle } from "../core/session-guards.ts";
 import { countLineage } from "./counts.ts";
 import { preparePayloads } from "./payload-columns.ts";
 
@@ -23,7 +23,7 @@ export interface PreparedHead {
   readonly final: PreparedPayload | null;
   readonly vars: PreparedPayload | null;
   readonly finalSummary: Uint8Array | null;
-  /** What commits to it: under the salt of the final value, because a head has one. */
+  /** The commitment to the summary, with the salt of the final value, because a head has one salt. */
   readonly summary: { readonly sha256: Uint8Array; readonly salt: Uint8Array } | null;
   readonly fingerprint: string | null;
   readonly cacheId: string | null;
@@ -57,18 +57,20 @@ export interface HeadPlan {
   readonly status: Head["status"];
   readonly at: number;
   readonly turnSeq?: number;
-  /** A message before the head that stands for all up to another, by its id. */
+  /** The summary message before the head, and the last message that it covers, by its id. */
   readonly compaction?: { readonly append: Commit; readonly compacts: NonNullable<HeadDraft["compacts"]> };
-  /** Rows that the head's own event writes, of agents named here. */
+  /** Rows that the head's own event writes, and the agents that they refer to. */
   readonly ends?: readonly Write[];
   readonly agents?: readonly string[];
   /** Events after it. */
   readonly after?: readonly EventDraft[];
-  /** What else the decision relies on. */
+  /** Further guards of the decision. */
   readonly guards?: readonly Guard[];
 }
 
-/** A decision for `decide`: it is made again when the session has gone to another branch, never for what others add. */
+/**
+ * A rule for `decide`. It is decided again if the session has moved to another branch, but not because others append.
+ */
 export async function decideHead(storage: Storage, plan: HeadPlan): Promise<Decision<Head>> {
   const { session, prepared, at, compaction } = plan;
   const { expect } = prepared;
@@ -87,8 +89,8 @@ export async function decideHead(storage: Storage, plan: HeadPlan): Promise<Deci
       })),
       guards: [
         idle,
-        onBranch(session),
-        ...(expect === undefined ? [] : [onHead(session)]),
+        branchGuard(session),
+        ...(expect === undefined ? [] : [headGuard(session)]),
         ...(plan.guards ?? []),
         ...(append?.guards ?? []),
       ],
@@ -99,13 +101,13 @@ export async function decideHead(storage: Storage, plan: HeadPlan): Promise<Deci
     },
     answer: ({ events: written }) => {
       const head = written[events.length]?.head;
-      if (head === undefined) throw new Error("bug: the commit tells of no head");
+      if (head === undefined) throw new Error("bug: the commit returned no head");
       return headOf(head);
     },
   };
 }
 
-/** What its branch continues, unless that has a head already. None of it changes while the session is on the branch. */
+/** What the branch continues, if it has no head yet. It cannot change while the session is on the branch. */
 export async function inheritedBy(storage: Storage, session: SessionRow): Promise<HeadDraft["inherits"]> {
   const { no, branch, seq } = session;
   const [own] = await storage.query("head.before", { session: no, branch, upTo: seq });
@@ -124,7 +126,7 @@ export async function inheritedBy(storage: Storage, session: SessionRow): Promis
   };
 }
 
-/** The newest stretch of another session. */
+/** The newest stretch that belongs to another session. */
 async function firstOther(storage: Storage, at: LinePosition, no: number): Promise<Segment | undefined> {
   const lineage = readLineageAt(storage, at);
   for (let next = await lineage.take(1); next.length > 0; next = await lineage.take(1)) {
@@ -160,7 +162,7 @@ export function headEvent(
     session: session.id,
     type: "head/created",
     at,
-    // The id, which the commit adds, commits to all else there is to say.
+    // The commit adds the head's id, which commits to everything else.
     ...(turnSeq === undefined ? {} : { data: { turn: turnSeq } }),
     ...(final === null ? {} : { payloads: { final } }),
     head: {
@@ -183,8 +185,12 @@ export function headEvent(
 }
 
 function headMoved(session: SessionRow, expected: string | null): HoldfastError {
-  return new HoldfastError("Conflict", `the current head of ${JSON.stringify(session.id)} is another one`, {
-    details: { session: session.id, expected, actual: session.head },
-    hint: "Another writer has published a head or moved it. Read the session again; fork to keep both.",
-  });
+  return new HoldfastError(
+    "Conflict",
+    `the session ${JSON.stringify(session.id)} has another current head than the expected one`,
+    {
+      details: { session: session.id, expected, actual: session.head },
+      hint: "Another writer has published a head or moved it. Read the session again; fork to keep both.",
+    },
+  );
 }

@@ -1,4 +1,4 @@
-// Sessions: created, found, listed, described, named by aliases, erased.
+// Sessions: create, find, list, describe, alias and erase them.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Session } from "../contracts/session.ts";
@@ -68,7 +68,7 @@ export function createSessions(storage: Storage, payloads: Payloads, lookup: Ses
   });
 }
 
-const FORK_HINT = "sessions.at() shows what there was at that head, heads.get() the head itself.";
+const FORK_HINT = "sessions.at() reads the session at that head, and heads.get() the head itself.";
 
 async function withAliases(storage: Storage, row: SessionRow): Promise<Session> {
   const aliases = (await storage.query("session.aliases", { session: row.id })).map((alias) => alias.name);
@@ -104,7 +104,7 @@ async function list(storage: Storage, filter: SessionArguments<"list">[0]): Prom
   });
 }
 
-/** The error about a damaged row contains the cursor after it, so that a list can be read past it. */
+/** The error for a damaged row contains the cursor after it, so that the caller can continue the list. */
 async function listed(storage: Storage, row: SessionRow, call: ListCall): Promise<Session> {
   try {
     return await withAliases(storage, row);
@@ -126,7 +126,9 @@ interface CheckedFilter {
   readonly request: string | undefined;
 }
 
-/** The narrowest index leads; what it cannot tell is checked on the rows, page after page, until the page is full. */
+/**
+ * Uses the most selective index. The other filters are checked on the rows, page after page, until the result is full.
+ */
 async function found(
   storage: Storage,
   by: CheckedFilter,
@@ -175,7 +177,7 @@ async function update(storage: Storage, id: string, patch: SessionArguments<"upd
     const aliases = (await storage.query("session.aliases", { session: id })).map((alias) => alias.name);
     const at = storage.environment.now();
     const next = { ...row, ...changed, updated_at: at, version: row.version + 1 };
-    // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.
+    // Before the commit: a damaged row is refused, unless the patch replaces exactly the damaged fields.
     const session = { ...sessionOf(next, aliases), messages: await countShownMessages(storage, row) };
     const { agent, status, tags, request, version } = session;
     const described: SessionColumns = { agent, title: next.title, status, tags, metadata: next.metadata, request };
@@ -189,7 +191,7 @@ async function update(storage: Storage, id: string, patch: SessionArguments<"upd
             session: id,
             type: "session/updated",
             at,
-            // The request stands in the log where it is given or changes: most updates leave it alone.
+            // The event contains the request only if it changes, because most updates do not change it.
             data: { ...changes(described), ...(request === row.request ? {} : { request }) },
             writes: describeWrites(described, version),
           },
@@ -204,8 +206,8 @@ async function update(storage: Storage, id: string, patch: SessionArguments<"upd
 }
 
 function versionConflict(id: string, expected: number, actual: number): HoldfastError {
-  return new HoldfastError("Conflict", `session ${JSON.stringify(id)} has version ${actual}, not ${expected}`, {
+  return new HoldfastError("Conflict", `the session ${JSON.stringify(id)} has version ${actual}, not ${expected}`, {
     details: { kind: "session", id, expected, actual },
-    hint: "Read it again and decide anew.",
+    hint: "Read the session again, and repeat the update if it is still right.",
   });
 }

@@ -1,4 +1,4 @@
-// Snapshots: the variables of a session at a point of its log.
+// Snapshots: the variables of a session at a position of its log.
 import type { Json } from "../contracts/json.ts";
 import type { Snapshot, Snapshots } from "../contracts/lineage.ts";
 import type { SnapshotRow } from "../contracts/storage/lineage-queries.ts";
@@ -11,7 +11,7 @@ import { encodeJson } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { decodeRow, json, whole } from "../core/decode.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
-import { onBranch } from "../core/session-guards.ts";
+import { branchGuard } from "../core/session-guards.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -79,7 +79,7 @@ async function addSnapshot(
   return {
     commit: {
       sessions: [{ id, mode: "existing", at }],
-      guards: [onBranch(session)],
+      guards: [branchGuard(session)],
       blobs,
       writes,
       uses,

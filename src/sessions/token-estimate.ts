@@ -1,5 +1,5 @@
-// How many tokens a message takes when the caller gives no tokenizer. It stands apart from the reading of contexts, so that a loop
-// that counts tokens loads nothing of a store.
+// Estimates the tokens of a message if the caller passes no tokenizer. It is a separate file, so that a loop that
+// counts tokens loads no code of a store.
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 

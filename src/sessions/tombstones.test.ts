@@ -1,5 +1,5 @@
-// What deleted sessions keep for others, and what came with others, is removed with the last session that needs it: in
-// one commit with that deletion, whatever happens before and after it.
+// Parts of deleted or partly imported sessions are removed with the last session that needs them, in the commit of that
+// deletion.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore, lostAfterCommit } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -44,7 +44,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
       .length;
   const issues = async () => (await here.check()).issues.map(({ kind, rows }) => [kind, ...rows]);
 
-  /** Lets others go first once, when a deletion has been decided. */
+  /** Runs `others` once, after a deletion was decided and before it commits. */
   function interrupted(others: () => Promise<unknown>): Storage {
     let isOver = false;
     return {
@@ -58,7 +58,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     };
   }
 
-  /** As a deletion left it that was cut off before it freed what others kept for it. */
+  /** Leaves the state of a deletion that crashed before it freed the parts that others kept for it. */
   async function leave(id: string): Promise<void> {
     const tables = ["events", "branches", "derivations", "heads"];
     await run(
@@ -68,7 +68,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await storage.commit({ writes: [{ op: "run", statement: "session.tombstone", params: [1, 1, row?.no ?? 0] }] });
   }
 
-  test("LG6 goes in the commit that deletes the last session that inherits it", async () => {
+  test("LG6 is removed in the commit that deletes the last session that inherits it", async () => {
     await say(here, "source", "secret");
     await here.sessions.fork("source", { id: "fork" });
     await say(here, "fork", "secret too");
@@ -86,7 +86,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(await issues()).toEqual([]);
   });
 
-  test("LG6 tells all that went with it", async () => {
+  test("LG6 is reported with everything that was removed", async () => {
     const content = "secret ".repeat(1000);
     await say(here, "source", content);
     await here.sessions.fork("source", { id: "fork" });
@@ -97,23 +97,26 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect((await here.blobs.list()).items).toEqual([]);
   });
 
-  test.each(["delete", "gc"] as const)("SE10 what was left behind is named, and %s frees it", async (how) => {
-    await say(here, "source", "secret");
-    await here.sessions.fork("source", { id: "fork" });
-    await here.sessions.delete("source");
-    await leave("fork");
-    expect(await issues()).toEqual([["remains-left", "source"]]);
-    if (how === "gc") {
-      await here.blobs.gc({ dryRun: true });
-      expect(await rowsOf("events", "source")).toBe(2);
-      await here.blobs.gc();
-    } else expect(await here.sessions.delete("fork")).toMatchObject({ removed: { messages: 1 } });
-    expect(await rowsOf("events", "source")).toBe(0);
-    expect(await issues()).toEqual([]);
-    expect(await here.sessions.delete("fork")).toBeNull();
-  });
+  test.each(["delete", "gc"] as const)(
+    "SE10 the checker names parts that were left behind, and %s frees them",
+    async (how) => {
+      await say(here, "source", "secret");
+      await here.sessions.fork("source", { id: "fork" });
+      await here.sessions.delete("source");
+      await leave("fork");
+      expect(await issues()).toEqual([["remains-left", "source"]]);
+      if (how === "gc") {
+        await here.blobs.gc({ dryRun: true });
+        expect(await rowsOf("events", "source")).toBe(2);
+        await here.blobs.gc();
+      } else expect(await here.sessions.delete("fork")).toMatchObject({ removed: { messages: 1 } });
+      expect(await rowsOf("events", "source")).toBe(0);
+      expect(await issues()).toEqual([]);
+      expect(await here.sessions.delete("fork")).toBeNull();
+    },
+  );
 
-  test("LG6 everywhere also erases what was kept of a session that was deleted before", async () => {
+  test("LG6 everywhere also erases the kept parts of a session that was deleted before", async () => {
     await say(here, "source", "secret");
     await here.state.set("source", { key: "secret" });
     await here.sessions.fork("source", { id: "fork" });
@@ -130,7 +133,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(await here.sessions.delete("source", { everywhere: true })).toBeNull();
   });
 
-  test("LG6 everywhere also erases what came in part with a fork", async () => {
+  test("LG6 everywhere also erases a session that was imported in part with a fork", async () => {
     await say(home, "source", "secret");
     for (const id of ["fork", "other"]) await home.sessions.fork("source", { id });
     const whole = await fileOf(home, "source");
@@ -144,14 +147,14 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await expect(here.sessions.import(whole)).rejects.toMatchObject({ code: "Conflict" });
     for (const id of ["fork", "other"]) expect([id, await shownBy(here, id)]).toEqual([id, [false]]);
     expect(await issues()).toEqual([]);
-    // Cleared in its own session, too: then the event is known, and with it which heads still showed a placeholder.
+    // Cleared in its own session too: then the event is known, and so are the heads that show a placeholder.
     await home.history.clear({ session: "source", agent: "ada" });
     await here.sessions.import(await fileOf(home, "other"));
     expect((await fileOf(here, "other")).equals(await fileOf(home, "other"))).toBe(true);
     expect(await issues()).toEqual([]);
   });
 
-  test("AR1 a name goes with the last session that names it", async () => {
+  test("AR1 a name is removed with the last session that names it", async () => {
     for (const id of ["boss", "chief"]) {
       const store = await open(":memory:");
       await store.sessions.create({ id });
@@ -166,7 +169,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await here.sessions.fork("boss", { id: "fork" });
     await here.sessions.delete("boss", { everywhere: true });
     await here.sessions.delete("chief");
-    // What the fork inherits names it still.
+    // An inherited event of the fork still names it.
     await expect(here.sessions.create({ id: "kid" })).rejects.toMatchObject({ code: "SessionDeleted" });
     await here.sessions.delete("fork");
     expect(await here.sessions.create({ id: "kid" })).toMatchObject({ seq: 1 });
@@ -182,7 +185,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(await here.sessions.delete("kid")).toBeNull();
   });
 
-  test("AR3 what came in part goes with the last session that inherits it, and its id is free", async () => {
+  test("AR3 a partly imported session is removed with the last session that inherits it, and its id is free again", async () => {
     await say(home, "source", "secret");
     await home.sessions.fork("source", { id: "fork" });
     await here.sessions.import(await fileOf(home, "fork"));
@@ -191,7 +194,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(await issues()).toEqual([]);
   });
 
-  test("AR3 a part that came whole meanwhile is not taken for what is kept", async () => {
+  test("AR3 a part that was imported whole meanwhile is not treated as a kept part", async () => {
     await say(home, "source", "mine");
     const whole = await fileOf(home, "source");
     await home.sessions.fork("source", { id: "fork" });
@@ -206,7 +209,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(await issues()).toEqual([]);
   });
 
-  test("AR3 a part that was left behind, and came whole meanwhile, is not freed", async () => {
+  test("AR3 a part that was left behind, and was imported whole meanwhile, is not freed", async () => {
     await say(home, "source", "mine");
     const whole = await fileOf(home, "source");
     await home.sessions.fork("source", { id: "fork" });
@@ -220,18 +223,18 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(await issues()).toEqual([]);
   });
 
-  test("LG6 a source that is deleted meanwhile keeps nothing for one that goes", async () => {
+  test("LG6 a source that is deleted meanwhile keeps nothing for a fork that is deleted too", async () => {
     await say(here, "source", "secret");
     await here.sessions.fork("source", { id: "fork" });
     const others = interrupted(() => here.sessions.delete("source"));
-    // Cut off behind its commit.
+    // The process crashes after its commit.
     const cut: Storage = { ...others, reclaim: () => Promise.reject(new Error("cut off")) };
     await expect(eraseSession(cut, createPayloads(storage), "fork", false)).rejects.toThrow("cut off");
     expect(await rowsOf("events", "source")).toBe(0);
     expect(await issues()).toEqual([]);
   });
 
-  test("SE10 a message that is still there although a clear took it is named, where it is kept and where it is inherited", async () => {
+  test("SE10 the checker names a message that a clear should have removed, both where it is kept and where it is inherited", async () => {
     await say(here, "source", "one");
     await say(here, "source", "secret", "bob");
     const [row] = await ground.driver.read("SELECT words, sha256, salt FROM events WHERE seq = 3", []);
@@ -248,7 +251,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(found.map(({ kind, rows }) => [kind, ...rows])).toContainEqual(["row-mismatch", "source#4"]);
   });
 
-  test("SE10 a head that a name cannot have is named", async () => {
+  test("SE10 the checker names a head of a session of which only the name is here", async () => {
     await home.sessions.create({ id: "boss" });
     await home.invocations.start("boss", { session: { id: "kid" } });
     await home.heads.publish("boss");

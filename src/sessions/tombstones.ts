@@ -1,5 +1,5 @@
-// Tombstones: what deleted sessions keep because others inherit it, and the parts of sessions that came with a fork.
-// Finds how much of them is needed, and removes them with the last session that needs them.
+// Tombstones: the parts of deleted sessions that others inherit, and the parts of sessions that were imported with a
+// fork. Finds which parts are still needed, and removes the others.
 
 import type { Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -9,13 +9,15 @@ import { lineageAt } from "../core/lineage.ts";
 import { IN_PART } from "../core/session-lookup.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 
-/** What of a session's log is kept for others: up to this seq on this branch. */
+/** A part of a session's log that is kept for others: up to this seq on this branch. */
 export interface KeptRange {
   readonly branch: number;
   readonly upTo: number;
 }
 
-/** Of the session's own branches, what live forks inherit: from where they branched off, back to its beginning. */
+/**
+ * The ranges of the session's own branches that live forks inherit: from where they branched off back to the beginning.
+ */
 export async function findInheritedRanges(storage: Storage, no: number): Promise<readonly KeptRange[]> {
   const upTo = new Map<number, number>();
   for (const cut of await storage.query("branches.needed", { session: no })) {
@@ -27,7 +29,7 @@ export async function findInheritedRanges(storage: Storage, no: number): Promise
   return [...upTo].map(([branch, seq]) => ({ branch, upTo: seq }));
 }
 
-/** A session, by its number and id. */
+/** The number and the id of a session. */
 export interface SessionRef {
   readonly no: number;
   readonly id: string;
@@ -35,13 +37,13 @@ export interface SessionRef {
 }
 
 export interface Ancestors {
-  /** Those of which only what others inherit is here, the nearest first. */
+  /** Sessions of which only inherited parts are here, the nearest first. */
   readonly kept: readonly SessionRef[];
-  /** The first that is there, if one is: whatever lies behind it is needed as long as it is. */
+  /** The first ancestor that exists as a whole, if there is one. It needs all ancestors before it. */
   readonly living: readonly SessionRef[];
 }
 
-/** The sessions that a session continues; every session does so by its first branch. */
+/** The sessions that a session continues. Every session continues another one only with its first branch. */
 export async function readAncestors(storage: Storage, session: number): Promise<Ancestors> {
   const kept: SessionRef[] = [];
   const seen = new Set([session]);
@@ -72,8 +74,8 @@ export async function readNamedSessions(
 }
 
 /**
- * Frees what deleted sessions keep for forks and no session inherits any more. A deletion frees it itself; this runs
- * after every deletion and in gc, so that nothing stays that a crash left behind.
+ * Frees the parts of deleted sessions that no session inherits any more. Normally the deletion of the last heir frees
+ * them; this function runs after every deletion and in gc, and also frees what a crash left behind.
  */
 export async function shrinkTombstones(
   storage: Storage,
@@ -90,7 +92,7 @@ export async function shrinkTombstones(
         rows.every((row) => remains.some(({ branch, upTo }) => branch === row.branch && upTo === row.upto));
       if (isSame) continue;
       const at = storage.environment.now();
-      // As it was read, and locked: an import may be about to count on it.
+      // Guarded and locked, because an import may be about to rely on it.
       const guards = rows.map(
         ({ session, branch, upto }): Guard => ({
           check: "remains.upto",

@@ -1,4 +1,4 @@
-// Turns: one exchange in a session, from its beginning to the head it ends in.
+// Turns: one exchange in a session, from its beginning to the head that ends it.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head } from "../contracts/heads.ts";
 import type { Turn, Turns } from "../contracts/lineage.ts";
@@ -13,7 +13,7 @@ import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { currentLineage } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
-import { onBranch, onHead } from "../core/session-guards.ts";
+import { branchGuard, headGuard } from "../core/session-guards.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { existingSession, findHead } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -73,7 +73,7 @@ async function begin(storage: Storage, id: string, agent: string | undefined, ru
       commit: {
         sessions: [{ id, mode: "existing", at }],
         agents: agent === undefined ? [] : [{ id: agent, at }],
-        guards: [onBranch(session)],
+        guards: [branchGuard(session)],
         events: [event],
       },
       answer: ({ events }) => {
@@ -108,16 +108,16 @@ async function end(
       guards: [{ check: "turn.version", key: [first, id], expect: open.seq }],
     };
     if (status === "done") return decideHead(storage, plan);
-    const from = await backTo(storage, session, open);
+    const from = await findAbortTarget(storage, session, open);
     return decideHead(storage, {
       ...plan,
-      after: [{ ...goingOn(session, open, from, at), namesHead: true }],
-      guards: [...(plan.guards ?? []), onHead(session)],
+      after: [{ ...endOnNewLine(session, open, from, at), namesHead: true }],
+      guards: [...(plan.guards ?? []), headGuard(session)],
     });
   });
 }
 
-/** Open, and on the line the session is on: what was left by resume or rewind ends no more. */
+/** The turn must be open and on the session's current line: a turn on a line that the session has left cannot end. */
 async function openTurn(storage: Storage, session: SessionRow, first: number): Promise<TurnRow> {
   const [row] = await storage.query("turn.get", { session: session.id, first });
   if (row === undefined) {
@@ -129,12 +129,12 @@ async function openTurn(storage: Storage, session: SessionRow, first: number): P
   const lineage = await currentLineage(storage, session.id);
   const here = lineage.some(({ no, branch, upTo }) => no === session.no && branch === row.branch && row.seq <= upTo);
   if (row.status === "open" && here) return row;
-  // Aborting a turn leaves its line: "aborted" takes precedence.
-  const ended = row.status === "aborted" ? "was aborted" : `is ${row.status} already`;
-  const why = row.status === "open" ? "belongs to a line the session has left" : ended;
+  // Aborting a turn leaves its line, so the status "aborted" is reported first.
+  const ended = row.status === "aborted" ? "was aborted" : `has the status ${row.status} already`;
+  const why = row.status === "open" ? "is on a line that the session has left" : ended;
   throw new HoldfastError("InvalidTransition", `the turn ${rowId(session.id, first)} ${why}`, {
     details: { kind: "turn", id: rowId(session.id, first), status: row.status },
-    hint: "Begin a new one with turns.begin().",
+    hint: "Begin a new turn with turns.begin().",
   });
 }
 
@@ -143,16 +143,22 @@ function endRow({ first_seq, agent, run }: TurnRow, status: "done" | "aborted", 
   return { op: "insert", table: "turns", row: { first_seq, status, run, at, agent_no: by } };
 }
 
-/** A line that continues from a head inside the turn would show it as open: its end is written there, too. */
-function goingOn(session: SessionRow, turn: TurnRow, from: BranchPoint, at: number): EventDraft {
+/**
+ * A line that continues from a head inside the turn would show the turn as open, so its end is written on that line
+ * too.
+ */
+function endOnNewLine(session: SessionRow, turn: TurnRow, from: BranchPoint, at: number): EventDraft {
   const isInside = from.seq >= turn.first_seq;
   const said = { verb: "abort", ...(isInside ? { turn: turn.first_seq } : {}) };
   const begun = branchEvent(session, "branch/begun", from, at, said);
   return isInside ? { ...begun, writes: [...(begun.writes ?? []), endRow(turn, "aborted", at)] } : begun;
 }
 
-/** As if the turn had not been: from before it; or from the current head, if that was published since on the same line. */
-async function backTo(storage: Storage, session: SessionRow, turn: TurnRow): Promise<BranchPoint> {
+/**
+ * Continues as if the turn had not happened: from before it, or from the current head if that was published since on
+ * the same line.
+ */
+async function findAbortTarget(storage: Storage, session: SessionRow, turn: TurnRow): Promise<BranchPoint> {
   const before = { session: session.id, no: session.no, branch: turn.branch, seq: turn.first_seq - 1 };
   if (session.head === null) return before;
   const current = await findHead(storage, session.head);
@@ -164,7 +170,7 @@ async function backTo(storage: Storage, session: SessionRow, turn: TurnRow): Pro
   return here ? positionOf(current) : before;
 }
 
-/** The seq of a turn of the session that a row is to belong to. */
+/** Checks the turn of a new row, and returns its seq. */
 export async function checkTurn(
   storage: Storage,
   session: SessionRow,
@@ -175,7 +181,7 @@ export async function checkTurn(
   return (await openTurn(storage, session, turn.seq)).first_seq;
 }
 
-/** The seq of a message of the session's own. */
+/** Checks a message of the session itself, and returns its seq. */
 export async function checkMessage(
   storage: Storage,
   session: SessionRow,
@@ -190,7 +196,7 @@ export async function checkMessage(
 
 function notOfSession(kind: string, row: RowId, session: string): HoldfastError {
   const id = rowId(row.session, row.seq);
-  return new HoldfastError("InvalidArgument", `${id} is no ${kind} of ${JSON.stringify(session)}`, {
+  return new HoldfastError("InvalidArgument", `${id} is no ${kind} of the session ${JSON.stringify(session)}`, {
     details: { kind, id, session },
   });
 }

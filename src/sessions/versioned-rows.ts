@@ -1,10 +1,10 @@
-// Rows that have a version for each of their events: calls and evals are written when they start and again when they end. The first
-// version names its own event, and later ones that first event.
+// Rows with a version for each of their events: calls and evals are written when they start and again when they end.
+// The first version names its own event; later versions name that first event too.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Commit, EventDraft, Guard } from "../contracts/storage/commit.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Decision } from "../core/decide.ts";
-import { onBranch } from "../core/session-guards.ts";
+import { branchGuard } from "../core/session-guards.ts";
 
 /** One version of a row, and the event that writes it. */
 export interface VersionDraft<C extends object> {
@@ -31,7 +31,7 @@ export function addFirstVersion<C extends object, T>(
 ): Decision<T> {
   const { id, branch } = session;
   return {
-    commit: { sessions: [{ id, mode: "existing", at }], guards: [onBranch(session)], ...commit, events: [event] },
+    commit: { sessions: [{ id, mode: "existing", at }], guards: [branchGuard(session)], ...commit, events: [event] },
     answer: ({ events }) => {
       const seq = events[0]?.seq ?? 0;
       return decode({ session: id, branch, first_seq: seq, seq, ...columns, erased_seq: null });
@@ -39,7 +39,7 @@ export function addFirstVersion<C extends object, T>(
   };
 }
 
-/** The version before is guarded: of two changes at once, one decides again. */
+/** Guards the version before, so that one of two concurrent changes decides again. */
 export function addNextVersion<C extends object, T>(
   session: SessionRow,
   before: { readonly branch: number; readonly first: number; readonly guard: Guard },
@@ -53,14 +53,14 @@ export function addNextVersion<C extends object, T>(
       sessions: [{ id, mode: "existing", at }],
       ...commit,
       events: [event],
-      guards: [guard, onBranch(session)],
+      guards: [guard, branchGuard(session)],
     },
     answer: ({ events }) =>
       decode({ session: id, branch, first_seq: first, seq: events[0]?.seq ?? 0, ...columns, erased_seq: null }),
   };
 }
 
-/** Small facts for the log, without those that are not known. */
+/** Small facts for the event's data, without unknown ones. */
 export function facts(given: Readonly<Record<string, string | number | null>>): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(given).filter((entry): entry is [string, string | number] => entry[1] !== null),
@@ -84,7 +84,7 @@ export function noRow(kind: string, id: string): HoldfastError {
 }
 
 function isOver(kind: string, id: string, status: string): HoldfastError {
-  return new HoldfastError("InvalidTransition", `the ${kind} ${id} is ${status} already`, {
+  return new HoldfastError("InvalidTransition", `the ${kind} ${id} has ended already: it is ${status}`, {
     details: { kind, id, status },
   });
 }

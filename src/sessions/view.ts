@@ -1,4 +1,4 @@
-// What there was at a head, or is now: every kind of row by range reads over the lineage. Nothing is copied anywhere that
+// Views of a session at a head, or now: every kind of row is read by range over the lineage. There is no copy that
 // could disagree with the rows.
 
 import type { Counts } from "../contracts/heads.ts";
@@ -30,7 +30,7 @@ export async function viewAt(
   { session: row, head }: LocatedSession,
 ): Promise<View> {
   const at = head === null ? row : { no: row.no, branch: head.branch, seq: head.seq };
-  // Read when it is asked for: a lineage never changes.
+  // Read on demand, because a lineage never changes.
   let found: Promise<readonly Segment[]> | undefined;
   const lineage = () => {
     found ??= lineageAt(storage, at);
@@ -80,7 +80,7 @@ async function stretches<R>(
   return rows.reverse().flat();
 }
 
-/** Of each the version of the youngest stretch that has one, in the order in which they began. */
+/** For each row its version in the newest stretch that has one, in the order in which the rows began. */
 export async function versions<R extends { readonly session: string; readonly first_seq: number }>(
   lineage: readonly Segment[],
   read: (stretch: StretchParams) => Promise<readonly R[]>,

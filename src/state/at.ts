@@ -1,5 +1,6 @@
-// A session's state as it was at the end of a lineage. Values that were replaced since are still there as versions; those of
-// another session that was erased everywhere since are gone, and only its log says that there were any.
+// Reads a session's state as it was at the end of a lineage. Values that were replaced since are still stored as
+// versions. Values of another session that was erased everywhere since are gone, and only its log says that they
+// existed.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { StateRow } from "../contracts/storage/rows.ts";
@@ -22,8 +23,8 @@ interface HeldRow {
 }
 
 /**
- * `clock` decides what had expired. Where the keys are not those expected, values that were erased since are looked for, and
- * stand there as null.
+ * `clock` decides what had expired. If the keys differ from the expected ones, the function looks for values that were
+ * erased since, and returns them as null.
  */
 export async function readStateAt(
   storage: Storage,
@@ -52,10 +53,13 @@ export async function readStateAt(
   return { value: Object.fromEntries(entries), erased };
 }
 
-/** More sessions that were erased are taken together. */
+/** If more sessions than this were erased, they are treated as one. */
 const MOST_SESSIONS = 8;
 
-/** A session is erased as a whole: those whose values make up for what is missing were erased since, the others before. */
+/**
+ * A session is erased as a whole. The sessions whose values complete the expected keys were erased since; the others
+ * were erased before.
+ */
 function erasedSince(
   keys: readonly string[],
   gone: readonly ErasedValue[],
@@ -70,7 +74,7 @@ function erasedSince(
   return gone;
 }
 
-/** The row that decides about each key, also where it says that the key holds nothing. */
+/** For each key the row that decides about it, also a row that says that the key was removed. */
 async function rowsAt(storage: Storage, lineage: readonly Segment[]): Promise<readonly HeldRow[]> {
   const keys = new Set<string>();
   const found: (readonly HeldRow[])[] = [];
@@ -78,13 +82,13 @@ async function rowsAt(storage: Storage, lineage: readonly Segment[]): Promise<re
     const rows = await storage.query("state.at", { session: no, branch, upTo });
     found.push(rows.filter(({ key }) => !keys.has(key) && key !== "").map((row) => ({ session, row })));
     for (const { key } of rows) keys.add(key);
-    // Everything older was taken away.
+    // All older values were removed.
     if (keys.has("")) break;
   }
   return found.reverse().flat();
 }
 
-/** An erased value looks like a key that was taken away, but for its event, which says that the key was set. */
+/** The row of an erased value looks like that of a removed key, but its event says that the key was set. */
 async function wasErased(storage: Storage, session: string, row: StateRow, clock: number): Promise<boolean> {
   if (row.given === 1) return false;
   const [event] = await storage.query("events.at", { session, seq: row.seq });

@@ -1,16 +1,16 @@
-// Changes of a session's state as commits: the old values end where the new ones begin, each change is one event.
+// Writes changes of a session's state: a new version of a value ends the old one, and each change is one event.
 import type { JsonObject } from "../contracts/json.ts";
 import type { Commit, EventDraft, Guard, Write } from "../contracts/storage/commit.ts";
 import type { Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 
-/** A value as it was given. */
+/** A given value, encoded. */
 export interface EncodedValue {
   readonly key: string;
   /** Its JSON. */
   readonly bytes: Uint8Array;
 }
 
-/** The same, ready to be stored. */
+/** An encoded value that is ready to be stored. */
 export interface PreparedValue extends EncodedValue {
   readonly payload: PreparedPayload;
 }
@@ -20,14 +20,14 @@ export interface Change {
   readonly type: "state/set" | "state/patched" | "state/cleared";
   readonly at: number;
   readonly values: readonly PreparedValue[];
-  /** Keys taken away; null stands for all. */
+  /** Removed keys; null stands for all keys. */
   readonly removed: readonly string[] | null;
   readonly expiresAt: number | null;
 }
 
 const VALUE = { media: "application/json", utf8: true, owned: true } as const;
 
-/** At once unless the bytes take their time; then one after the other, however many they are. */
+/** Synchronous if possible. Values that must be awaited are prepared one after the other. */
 export function prepareValues(
   prepare: Prepare,
   encoded: readonly EncodedValue[],
@@ -53,7 +53,7 @@ async function prepareRest(
   return given;
 }
 
-/** A key and its value as they stand in the JSON of the whole. */
+/** A key and its value as text in the JSON of the whole state. */
 export type Text = readonly [key: string, json: string];
 
 export function textOf({ key, bytes }: EncodedValue): Text {
@@ -61,7 +61,8 @@ export function textOf({ key, bytes }: EncodedValue): Text {
 }
 
 /**
- * The whole state, as a new object. Parsed in one go: of many keys this is the quickest, and __proto__ is just a key.
+ * The whole state as a new object. It is parsed as one text, which is fastest for many keys and treats __proto__ as a
+ * normal key.
  */
 export function wholeState(texts: Iterable<Text>): JsonObject {
   const members: string[] = [];
@@ -69,7 +70,7 @@ export function wholeState(texts: Iterable<Text>): JsonObject {
   return JSON.parse(`{${members.join(",")}}`);
 }
 
-/** Changes of one session, one after the other. */
+/** One commit with several changes of a session, in order. */
 export function changeCommit(changes: readonly Change[], guards: readonly Guard[] = []): Commit {
   const payloads = changes.flatMap((change) => change.values.map(({ payload }) => payload));
   return {

@@ -12,10 +12,10 @@ import type { SerialQueue } from "../core/serial-queue.ts";
 import { type Change, changeCommit, type PreparedValue, type Text, textOf, wholeState } from "./changes.ts";
 import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
-/** Patches of one decision; more would hold the event loop longer than others can bear. */
+/** The maximum number of patches in one decision; more would block the event loop for too long. */
 const MOST_TOGETHER = 64;
 
-/** Keys of answers made before others get a turn of the event loop. */
+/** How many keys of results are made before the event loop runs. */
 const MOST_KEYS = 10_000;
 
 interface PatchRequest {
@@ -110,7 +110,7 @@ export class PatchQueue {
     };
   }
 
-  /** Nothing is read of a value that a patch replaces: so a damaged one can be replaced or taken away. */
+  /** A value that a patch replaces is not read, so a damaged value can be replaced or removed. */
   async #fold(
     session: string,
     rows: readonly StateRow[],
@@ -142,7 +142,7 @@ export class PatchQueue {
     return outcomes;
   }
 
-  /** Read and checked once, however many answers it stands in. */
+  /** Each value is read and checked once, even if many results contain it. */
   #slotOf(session: string, row: StateRow): Slot {
     let text: Text | Promise<Text> | undefined;
     return () => {
@@ -161,7 +161,7 @@ function patched(state: ReadonlyMap<string, Slot>, patch: Change, now: number): 
   const next = new Map(state);
   for (const key of removed ?? []) next.delete(key);
   for (const value of values) {
-    // What is written again stands behind the others, as it will when it is read.
+    // A rewritten key moves to the end, as it will be read.
     next.delete(value.key);
     if (expiresAt !== null && expiresAt <= now) continue;
     const text = textOf(value);

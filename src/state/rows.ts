@@ -1,4 +1,4 @@
-// A session's state as it is stored: the rows that hold, the version they belong to, and their values.
+// Reads a session's stored state: the valid rows, their version, and their values.
 import type { Json } from "../contracts/json.ts";
 import type { Guard } from "../contracts/storage/commit.ts";
 import type { StatedRow } from "../contracts/storage/lineage-queries.ts";
@@ -10,11 +10,11 @@ import { type LinePosition, NOW } from "../core/lineage.ts";
 
 export interface Snapshot {
   readonly rows: readonly StateRow[];
-  /** null when there is no session. */
+  /** null if there is no session. */
   readonly version: number | null;
 }
 
-/** The version is read first: a guard on it then covers the rows, which may be newer but never older. */
+/** The version is read first, so that a guard on it covers the rows, which may be newer but never older. */
 export async function readSnapshot(storage: Storage, session: string): Promise<Snapshot> {
   const [row] = await storage.query("session.get", { id: session });
   if (row === undefined || row.deleted_at !== null) return { rows: [], version: null };
@@ -22,12 +22,15 @@ export async function readSnapshot(storage: Storage, session: string): Promise<S
   return { rows: await readHeld(storage, await storage.query("lineage.stated", { session })), version };
 }
 
-/** What held at a position. */
+/** The valid rows at a position. */
 export async function readHeldAt(storage: Storage, { no, branch, seq }: LinePosition): Promise<readonly StateRow[]> {
   return readHeld(storage, await storage.query("lineage.statedAt", { session: no, branch, upTo: seq }));
 }
 
-/** Newest stretch first, in each the order in which it was set; the youngest branch that says something decides. */
+/**
+ * Reads the newest stretch first, each in the order in which keys were set. The newest stretch with a row for a key
+ * decides.
+ */
 async function readHeld(storage: Storage, stretches: readonly StatedRow[]): Promise<readonly StateRow[]> {
   const now = storage.environment.now();
   const said = new Set<string>();
@@ -45,10 +48,10 @@ async function readHeld(storage: Storage, stretches: readonly StatedRow[]): Prom
   return held.reverse().flat();
 }
 
-/** Times that a value may be taken away between two reads of it; the rows contradict each other when it is more. */
+/** How often a value may be removed between two reads. If it is more, the rows contradict each other. */
 const MOST_LOOKS = 64;
 
-/** The one value of a key that holds now. */
+/** The present value of a key. */
 export async function readKey(storage: Storage, session: string, key: string): Promise<StateRow | undefined> {
   for (let look = 0; look < MOST_LOOKS; look++) {
     const [stretch] = await storage.query("lineage.statedKey", { session, key });
@@ -60,7 +63,7 @@ export async function readKey(storage: Storage, session: string, key: string): P
         : await storage.query("state.keyAt", { session: no, branch, upTo: upto, key });
     const row = rows.find((one) => one.key === key) ?? rows[0];
     if (row !== undefined) return row.key === key && isAlive(row, storage.environment.now()) ? row : undefined;
-    // Taken away since the stretch was found, by its session or with it.
+    // The value was removed after its stretch was found, or its session was.
   }
   throw damagedRow({ kind: "state", session, key }, "its until_seq contradicts the session's other rows", "until_seq");
 }
@@ -69,12 +72,12 @@ export function isAlive({ given, expires_at }: StateRow, now: number): boolean {
   return given === 1 && (expires_at === null || expires_at > now);
 }
 
-/** No session yet is version 0 to callers; the guard then says that there still is none. */
+/** For callers a missing session has version 0; the guard then requires that there still is none. */
 export function versionGuard(session: string, version: number | null): Guard {
   return { check: "state.version", key: [session], expect: version };
 }
 
-/** A value's JSON, and the row to name when it is none. */
+/** A value's JSON, and the name of its row for errors. */
 export interface Value {
   readonly name: RowName;
   readonly bytes: Uint8Array;

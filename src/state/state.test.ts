@@ -1,5 +1,5 @@
-// Decisions that share a batch: what one relies on must not be changed by another beside it. And answers that are made
-// from what was decided: nothing is asked of the store once it has committed.
+// Decisions in one batch: none may change what another one relies on. Results are made from the decision, without a
+// read after the commit.
 import { describe, expect, test } from "vitest";
 import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -33,7 +33,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("ME1 a patch that others keep overtaking steps back, and is not lost", async () => {
+    test("ME1 a patch that loses many races backs off, and is not lost", async () => {
       const ground = await engine.fresh();
       const other = new SqlStorage(await ground.another(), realEnvironment());
       const theirs = createState(other, createPayloads(other), byId);
@@ -41,7 +41,7 @@ for (const engine of ENGINES) {
       const sleep = async (ms: number) => void waits.push(ms);
       const storage = new SqlStorage(ground.driver, { ...realEnvironment(), sleep });
       let overtaken = 0;
-      // What another handle does between our look and our commit.
+      // Another handle writes between the read and the commit.
       const commit: Storage["commit"] = async (ours) => {
         if (overtaken < 8) await theirs.patch("s", { [`theirs ${overtaken++}`]: true });
         return storage.commit(ours);
@@ -64,7 +64,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("ST2 a compare-and-set never takes away a patch of the same moment", async () => {
+    test("ST2 a compare-and-set never removes a concurrent patch", async () => {
       const ground = await engine.fresh();
       const hf = await open(ground.url);
       try {
@@ -72,7 +72,7 @@ for (const engine of ENGINES) {
         for (let round = 0; round < 30; round++) {
           const { version } = await hf.state.getVersioned("s");
           const racing = hf.state.compareAndSet("s", version, { set: round });
-          // Asked for at different moments of the other's decision, so that they meet in one batch.
+          // Called at different moments of the other decision, so that both share one batch.
           for (let i = 0; i < round % 4; i++) await Promise.resolve();
           const [set, patched] = await Promise.all([racing, hf.state.patch("s", { patched: round })]);
           const state = await hf.state.get("s");

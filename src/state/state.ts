@@ -1,4 +1,4 @@
-// State: short-term key/value memory of a session. Every value is a version that holds until it is replaced.
+// State: the key/value pairs of a session. Every value is a version that is valid until it is replaced.
 import type { Json } from "../contracts/json.ts";
 import type { State, Versioned } from "../contracts/state.ts";
 import type { Guard } from "../contracts/storage/commit.ts";
@@ -71,7 +71,7 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
   });
 }
 
-/** null: the state has another version by now. */
+/** null if the state has another version by now. */
 async function compareAndSet(storage: Storage, expected: number, change: Change): Promise<Versioned | null> {
   const { session, values } = change;
   return decide<Versioned | null>(storage, async () => {

@@ -1,4 +1,5 @@
-// Making a board, or making an agent's board anew: it keeps its id and its age, so that what points at it stays right.
+// Creates a board, or replaces the tasks of an agent's existing board. The board keeps its id and creation time, so
+// that references to it stay valid.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -40,7 +41,7 @@ export async function createBoard(
         ? addBoard(storage, boards, known !== undefined, { session, agent, ...chosen }, tasks)
         : replaceTasks(storage, { ...board, ...chosen }, tasks);
     });
-  // The session was created meanwhile: then it is there for good.
+  // The session was created meanwhile, so the next attempt finds it.
   return make().catch((error: unknown) => {
     if (error instanceof HoldfastError && error.code === "AlreadyExists" && error.details.kind === "session")
       return make();
@@ -48,7 +49,7 @@ export async function createBoard(
   });
 }
 
-/** Only what was given: a board that is made anew keeps the rest. */
+/** Only the given fields: an existing board keeps the others. */
 function columnsOf({ label, parent, maxRetries }: Omit<NewBoard, "agent" | "ifAbsent">): BoardColumns {
   return {
     ...(label === undefined ? {} : { label: encodeText(label) }),
@@ -78,13 +79,13 @@ function addBoard(
     created_at: at,
     version: 1,
   };
-  // Its place among the others, too: two that are made at once are not both the next.
+  // Also guards the board's position: two concurrent boards must not get the same one.
   const guards: Guard[] = [
     { check: "board.id", key: [board.session, board.agent], expect: null },
     { check: "boards.last", key: [board.session], expect: isThere ? board.ord - 1 : null },
   ];
   const commit: Commit = {
-    // What is to be created is refused when it is there by then: a guard cannot hold what is not there yet.
+    // A new board is inserted, and refused if it exists by then, because a guard cannot lock a missing row.
     sessions: [{ id: board.session, mode: isThere ? "existing" : "create", at }],
     guards,
     events: [
@@ -129,7 +130,7 @@ function facts({ id, agent, max_retries, parent }: BoardRow): JsonObject {
 
 function boardExists({ id, session, agent }: BoardRow): HoldfastError {
   const owner = agent === "" ? "a root board" : `a board of ${JSON.stringify(agent)}`;
-  return new HoldfastError("AlreadyExists", `${JSON.stringify(session)} has ${owner} already`, {
+  return new HoldfastError("AlreadyExists", `the session ${JSON.stringify(session)} has ${owner} already`, {
     details: { kind: "board", id, session, agent },
     hint: "Add to it with tasks.add().",
   });
@@ -138,6 +139,6 @@ function boardExists({ id, session, agent }: BoardRow): HoldfastError {
 export function noBoard(id: string): HoldfastError {
   return new HoldfastError("NotFound", `there is no board ${JSON.stringify(id)}`, {
     details: { kind: "board", id },
-    hint: "Create one with tasks.create(), or read those of a session with tasks.boards().",
+    hint: "Create a board with tasks.create(), or list a session's boards with tasks.boards().",
   });
 }

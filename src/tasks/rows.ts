@@ -1,4 +1,4 @@
-// Boards and tasks between their rows and what callers see.
+// Converts rows to boards and tasks, and back.
 
 import type { Guard, Write } from "../contracts/storage/commit.ts";
 import type { BoardRow, TaskRow } from "../contracts/storage/rows.ts";
@@ -25,7 +25,7 @@ export function boardOf(row: BoardRow, tasks: readonly Task[]): Board {
   };
 }
 
-/** The session's number is the event's that writes the row. */
+/** The event that writes the row adds the session's number. */
 export function boardColumns(row: BoardRow): RowOf<"boards"> {
   const { session: _, ...columns } = row;
   return columns;

@@ -1,6 +1,6 @@
-// Task boards. Every change is an event of the session's log that names tasks and counts, never titles or notes.
-// A change of a task guards that task alone, so agents working at once on one board do not stand in each other's way;
-// a change of which tasks there are guards the board, and taking tasks away guards each of them.
+// Task boards. Every change is an event of the session's log that names tasks and counts, never titles or notes. A
+// change of a task guards only that task, so agents that work on one board do not conflict. Adding tasks guards the
+// board, and removing tasks guards each of them.
 import { LIMITS } from "../contracts/limits.ts";
 import type { EventDraft } from "../contracts/storage/commit.ts";
 import type { BoardRow, TaskRow } from "../contracts/storage/rows.ts";
@@ -59,7 +59,7 @@ async function allBoards(storage: Storage, session: string): Promise<readonly Bo
   return boards.map((board) => boardOf(board, (tasks.get(board.id) ?? []).map(taskOf)));
 }
 
-/** `change` answers null when it must not happen, and the same task when there is nothing to write. */
+/** `change` returns null if the change is not allowed, and the same task if there is nothing to write. */
 async function changeTask(
   storage: Storage,
   list: string,
@@ -116,7 +116,8 @@ async function addTasks(storage: Storage, list: string, titles: readonly string[
     const old = await storage.query("tasks.byBoard", { board: list });
     const total = old.length + titles.length;
     if (total > LIMITS.tasksPerBoard) throw limitExceeded("tasksPerBoard", "the board in tasks", total);
-    // Tasks keep their order when others are deleted, so the next is behind the last, not at their count.
+    // Tasks keep their order numbers when others are deleted, so the next number follows the last task, not their
+    // count.
     const tasks = newTasks(storage, titles, (old.at(-1)?.ord ?? -1) + 1);
     const at = storage.environment.now();
     const event: EventDraft = {

@@ -49,7 +49,7 @@ describe("a move from an expected status", () => {
     else expect(move).toThrow(expect.objectContaining({ code: "Conflict", hint: expect.any(String), details }));
   });
 
-  test("TA5 is a Conflict also where the end is reached already: somebody else got there first", () => {
+  test("TA5 is a Conflict also if the task has the target status already: another worker moved it", () => {
     const move = () => moveTo(task({ status: "succeeded" }), "in_progress", "", "planned");
     expect(move).toThrow(expect.objectContaining({ code: "Conflict" }));
   });
@@ -73,7 +73,7 @@ describe("a retry", () => {
   });
 });
 
-test("TA4 what was in progress is failed or planned again, the rest stays", () => {
+test("TA4 tasks in progress become failed or planned, other tasks stay", () => {
   for (const to of ["failed", "planned"] as const) {
     const after = TASK_STATUSES.map((status) => settled(task({ status, note: "why" }), to));
     expect(after.map((one) => one.status)).toEqual(["planned", to, "blocked", "succeeded", "failed", "abandoned"]);
@@ -81,11 +81,11 @@ test("TA4 what was in progress is failed or planned again, the rest stays", () =
   }
 });
 
-test("titles that say nothing are dropped, the others are kept to the letter", () => {
+test("blank titles are dropped, and all others are kept unchanged", () => {
   expect(meaningful(["", " a ", "\n\t", "b"])).toEqual([" a ", "b"]);
 });
 
-test("a change is told by the names of its fields", () => {
+test("a change is described by the names of its fields", () => {
   expect(changedFields(task(), retitle(task(), "dive"))).toEqual(["title"]);
   expect(changedFields(task({ note: "why" }), revive(task({ note: "why" })))).toEqual(["status", "note"]);
   expect(changedFields(task(), task())).toEqual([]);

@@ -1,5 +1,5 @@
-// What may happen to a task, as functions from task to task. Succeeded and abandoned are terminal: only a person's
-// forceRetry leads out of them. A function gives back the task it was given when nothing changes.
+// The transitions of a task, as functions from task to task. Succeeded and abandoned are terminal: only a person's
+// forceRetry leaves them. A function returns the same task if nothing changes.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Task, TaskStatus } from "../contracts/tasks.ts";
 
@@ -9,7 +9,7 @@ export function isTerminal(status: TaskStatus): boolean {
   return TERMINAL.has(status);
 }
 
-/** An empty note keeps the old one. `from` is the status that the mover believes the task to be in. */
+/** An empty note keeps the old one. `from` is the status that the caller expects. */
 export function moveTo(task: Task, status: TaskStatus, note: string, from?: TaskStatus): Task {
   if (from !== undefined && task.status !== from) throw elsewhere(task, from);
   if (status !== task.status && isTerminal(task.status)) throw terminal(task, status);
@@ -37,12 +37,12 @@ export function settled(task: Task, to: "failed" | "planned"): Task {
   return task.status === "in_progress" ? changed(task, { status: to }) : task;
 }
 
-/** Blank ones are dropped; the others stay as they were given. */
+/** Drops blank titles; the others stay unchanged. */
 export function meaningful(titles: readonly string[]): readonly string[] {
   return titles.filter((title) => title.trim() !== "");
 }
 
-/** Names of the fields that differ: what an event may tell of a change, whose texts it must not repeat. */
+/** Names of the fields that differ, for the event, which must not contain the texts. */
 export function changedFields(before: Task, after: Task): readonly (keyof Task)[] {
   return (Object.keys(after) as (keyof Task)[]).filter((field) => after[field] !== before[field]);
 }
@@ -55,13 +55,17 @@ function changed(task: Task, fields: Partial<Task>): Task {
 function elsewhere(task: Task, from: TaskStatus): HoldfastError {
   return new HoldfastError("Conflict", `the task ${task.id} is ${task.status}, not ${from}`, {
     details: { kind: "task", id: task.id, expected: from, actual: task.status },
-    hint: "Someone else has moved it: read the board again, and take another task.",
+    hint: "Another worker has moved it: read the board again, and take another task.",
   });
 }
 
 function terminal(task: Task, to: TaskStatus): HoldfastError {
-  return new HoldfastError("InvalidTransition", `the task ${task.id} is ${task.status}, which is final; not ${to}`, {
-    details: { kind: "task", id: task.id, from: task.status, to },
-    hint: "A person can take it up again with tasks.forceRetry().",
-  });
+  return new HoldfastError(
+    "InvalidTransition",
+    `the task ${task.id} is ${task.status}, which is terminal, and cannot become ${to}`,
+    {
+      details: { kind: "task", id: task.id, from: task.status, to },
+      hint: "A person can start it again with tasks.forceRetry().",
+    },
+  );
 }

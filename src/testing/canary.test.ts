@@ -77,7 +77,7 @@ const bugs: Readonly<Record<string, Bug>> = {
     };
     return { ...store, tasks: { ...tasks, settle } };
   },
-  "an alias moves unasked": (store) => {
+  "an alias moves unrequested": (store) => {
     const { sessions } = store;
     const setAlias: typeof sessions.setAlias = (id, name) => sessions.setAlias(id, name, { move: true });
     return { ...store, sessions: { ...sessions, setAlias } };

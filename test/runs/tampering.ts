@@ -413,13 +413,13 @@ function ofOrder(random: Random, rows: Rows, run: string): Damage {
     {
       ...of,
       column: "doubled",
-      tell: `event ${one.seq} of ${events.length} is there twice`,
+      tell: `event ${one.seq} of ${events.length} exists twice`,
       texts: [`INSERT INTO events (${columns}) SELECT ${columns} FROM kept_events WHERE no = ${one.no}`],
     },
     {
       ...of,
       column: "one more",
-      tell: "an event behind the end",
+      tell: "an event after the end",
       texts: [
         `INSERT INTO events (${columns}) SELECT ${columns.map((name) => instead[name] ?? name)} ` +
           `FROM kept_events WHERE no = ${one.no}`,

@@ -21,7 +21,7 @@ const FILES = new Set(
 /** A type is a noun with a head noun: what was given, asked, said or found? */
 const TYPES = new Set(
   [
-    "Around Asked Behind Beside BranchStanding BranchStandingRow Called Depot Dice Done Ended Fate Found Given Gone Handed",
+    "Around Asked MeantRun Behind Beside BranchStanding BranchStandingRow Called Depot Dice Done Ended Fate Found Given Gone Handed",
     "Held InRow Kept Known Made Memory Moved Outside Over Place Placed Places Plant Plants Remains Remembered RunsBeside",
     "RunsSaid Said Seen Shop Shown Stage Standing StandingHead Story SqlWords Told Turns Where Which Whose Why Within",
     "WordsRow World",
@@ -35,6 +35,8 @@ const PARTICIPLE = /^[A-Z][a-z]*[^e]ed$/;
 const FUNCTIONS = new Set(
   [
     "asksSomebody called chanceOf dice endHeld handedOver harmless heldOf inTurn isVouched makeWorld neededBy offersOf",
+    "asSeen backTo disown giveBack goAhead goingOn heirOf indexBehind isGoingOn leftBehind letGo stepBehind stretchesBehind",
+    "headWords ownerWords passedOn questionWords stepWords tellRefused waitWords",
     "patiently poke recall recordsFor said saidAt saysMore shrinkRemains standing standingOf taking told turn turned wants",
   ].flatMap((line) => line.split(" ")),
 );

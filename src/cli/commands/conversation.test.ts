@@ -325,7 +325,7 @@ describe("tasks", () => {
     expect(await run(...claim, "worker 1")).toBe("one: in_progress\n");
     const second = await cli([...claim, "worker 2"]);
     expect(second).toMatchObject({ code: 4, stdout: "" });
-    expect(second.stderr).toMatch(/^holdfast: the task \S+ is in_progress, not planned\n {2}hint: Someone else/);
+    expect(second.stderr).toMatch(/^holdfast: the task \S+ is in_progress, not planned\n {2}hint: Another worker/);
     expect(await run("tasks", "trip")).toContain("» worker 1\n");
     expect(await cli(["tasks", "set", "trip", "1", "blocked", "--from", "planed"])).toMatchObject({ code: 2 });
   });

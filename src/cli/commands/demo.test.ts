@@ -74,7 +74,7 @@ describe("demo", () => {
     expect(again.stdout).toContain(": retry, by ada");
     const never = await cli(["demo"], person(["1\n", "3\n"]));
     expect([never.code, never.stdout]).toEqual([0, expect.stringContaining(": fail, by ada")]);
-    expect(never.stdout).toContain("not paid: a person said");
+    expect(never.stdout).toContain("not paid: a person decided");
   });
 
   test("asks again for what is none of the choices, and keeps what else is typed out of the drawing", async () => {

@@ -84,8 +84,8 @@ describe("fork, resume and rewind", () => {
       /^3 .*no head hd-0000 in session "chat"\n.*holdfast heads chat/s,
     );
     expect(await fails("fork", "nobody#3")).toMatch(/^3 .*no session "nobody"/);
-    expect(await fails("fork", "chat#99")).toMatch(/^3 .*no message chat#99/);
-    expect(await fails("fork", "chat", "chat")).toMatch(/^4 .*there is a session "chat" already/);
+    expect(await fails("fork", "chat#99")).toMatch(/^3 .*does not show a message chat#99/);
+    expect(await fails("fork", "chat", "chat")).toMatch(/^4 .*a session "chat" exists already/);
     expect(await fails("fork", `holdfast:other.db#chat`)).toMatch(/^2 .*another store/);
     await run("fork", "chat", "fork");
     expect(await fails("rewind", `fork@${short(first)}`)).toMatch(/^3 .*in session "fork"/);

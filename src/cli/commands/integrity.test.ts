@@ -261,7 +261,7 @@ describe("verify", () => {
     db.close();
     const { code, stdout } = await cli(["verify", "--blobs"]);
     expect(code).toBe(5);
-    expect(stdout).toMatch(/^s: first bad event s#3: the column role is not what the envelope says$/m);
+    expect(stdout).toMatch(/^s: first bad event s#3: the column role does not agree with the envelope$/m);
     expect(stdout).toMatch(/^ok +fine /m);
   });
 
@@ -340,7 +340,7 @@ describe("messages", () => {
     await expect(hf.history.session("s")).rejects.toMatchObject({
       code: "BlobCorrupted",
       details: { session: "s", seq: 2 },
-      hint: 'Its text can only come back from a backup; what follows it is read with after: "s#2".',
+      hint: 'Restore the store from a backup to get its text. Read the later messages with after: "s#2".',
     });
     expect(await hf.history.session("s", { after: 2 })).toHaveLength(3);
     await hf.close();

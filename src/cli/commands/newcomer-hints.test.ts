@@ -34,7 +34,7 @@ describe("a point that is named in a wrong way", () => {
     });
     const near = await fails("fork", "chat#3");
     expect(near).toMatch(
-      /^3 .*shows no message chat#3\n.*`holdfast fork 'chat#2'` continues from the last message before it/s,
+      /^3 .*does not show a message chat#3\n.*`holdfast fork 'chat#2'` continues from the last message before it/s,
     );
     expect(near).toContain("`holdfast messages chat` prints all message numbers");
     const inherited = await fails("fork", "twig#2");

@@ -346,7 +346,7 @@ describe("people", () => {
   test.each([
     ["approve", ["--retry"], 2, { paid: { eur: 5 } }, "execute it again"],
     ["approve", ["--result", '{"receipt":7}'], 1, { receipt: 7 }, "it happened"],
-    ["deny", [], 1, "a person said that it did not happen and shall not", "it did not happen and must not"],
+    ["deny", [], 1, "a person decided that it did not happen and must not happen", "it did not happen and must not"],
   ])("%s %j", async (verb, flags, times, value, said) => {
     const { agent, id, paid } = await inDoubt();
     const answer = await cli(["runs", verb, id, ...flags], { env: { USER: "eve" } });
@@ -382,7 +382,7 @@ describe("verbs", () => {
       "continues when you run your program again",
     );
     expect((await hf.runs.resume(waits, made.id)).value).toEqual({ yes: 1 });
-    expect(await refused(4, "runs", "signal", made.id, "go")).toContain("takes no signals any more");
+    expect(await refused(4, "runs", "signal", made.id, "go")).toContain("accepts no signals any more");
     const { id } = await hf.runs.start(counts, { session: "d" });
     const kept = (await run("runs", "signal", id, "go")).replaceAll("\n", " ");
     expect(kept).toContain("keeps go: it is running (needs a worker with counter 1)");
@@ -446,7 +446,7 @@ describe("verbs", () => {
     expect(busy).toContain("holdfast runs cancel run_");
     expect(busy).not.toContain("runs.resume");
     const taken = await refused(4, "runs", "fork", failed.id, "--session", "a");
-    expect(taken).toContain("Take another id, or leave it out");
+    expect(taken).toContain("Choose another id, or leave it out");
     expect(await refused(4, "runs", "rm", waiting.id, "--yes")).not.toContain("show delete");
     await hf.runs.cancel(waiting.id);
     expect(await run("runs", "delete", waiting.id, "--yes")).toBe(`erased run ${waiting.id}\n`);
@@ -472,12 +472,12 @@ describe("verbs", () => {
     const wide = ["--limits", '{"iterations": 9}'];
     const second = await again(first.id, 2);
     const failed = await refused(4, "runs", "retry", first.id, ...wide);
-    expect(failed).toContain(`was taken up by "${second.id}"\n`);
+    expect(failed).toContain(`was continued by the run "${second.id}"\n`);
     expect(failed).toContain(`\`holdfast runs retry ${second.id}\``);
     const third = await again(second.id, 3);
     expect(third.status).toBe("completed");
     const over = await refused(4, "runs", "retry", first.id, ...wide);
-    expect(over).toContain(`was taken up by "${second.id}", and in the end by "${third.id}"\n`);
+    expect(over).toContain(`was continued by the run "${second.id}", and then by "${third.id}"\n`);
     expect(over).toContain(
       `"${third.id}" has completed it: there is nothing to retry; \`holdfast runs fork ${third.id}\``,
     );
@@ -550,7 +550,7 @@ describe("verbs", () => {
     const working = hf.runs.execute(given.agent, { session: "desk", leaseMs: 200 });
     await given.reached;
     const [alive] = (await hf.runs.list({ session: "desk" })).items;
-    expect(await refused(4, "runs", "recover", alive?.id ?? "")).toContain("works on the run");
+    expect(await refused(4, "runs", "recover", alive?.id ?? "")).toContain("has a living worker");
     given.open();
     await working;
     const { id } = await inDoubt("other");

@@ -53,7 +53,7 @@ describe("a head from the shell", () => {
     const both = ["--up-to", "chat#2", "--keep-last", "1"];
     expect(await fails("compact", "chat", "--agent", "helper", "--summary", "x", ...both)).toMatch(/^2 .*not both/);
     const elsewhere = ["--agent", "helper", "--summary", "x", "--up-to", "chat#99"];
-    expect(await fails("compact", "chat", ...elsewhere)).toMatch(/shows no message chat#99/);
+    expect(await fails("compact", "chat", ...elsewhere)).toMatch(/does not show a message chat#99/);
     expect(await run("compact", "chat", "--agent", "helper", "--summary", "Again.")).toMatch(
       /^compacted into head hd-/,
     );
@@ -86,7 +86,7 @@ describe("a session that is here only in part", () => {
     ]) {
       const said = await fails(...argv, ...other);
       expect(said).toMatch(
-        /"chat" (?:exists|is here) only in part, .*inherit.*\n.*mporting its own archive completes it/,
+        /"chat" (?:exists|is in this store) only in part, .*inherit.*\n.*mport(?:ing)? its own archive (?:to complete|completes) it/,
       );
       expect(said).not.toContain("deleted");
     }
@@ -99,7 +99,9 @@ describe("a session that is here only in part", () => {
     ]) {
       expect(await fails(...argv, ...other)).not.toContain("completes it");
     }
-    expect(await fails("state", "set", "chat", "a=1", ...other)).toContain("was deleted; ids are not used again");
+    expect(await fails("state", "set", "chat", "a=1", ...other)).toContain(
+      "was deleted, and its id cannot be used again",
+    );
   });
 
   test("is counted as such", async () => {

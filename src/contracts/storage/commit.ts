@@ -22,7 +22,7 @@ export interface SessionUse {
   readonly at: number;
 }
 
-/** What a decision relied on: the named check, evaluated again inside the commit, must still give this value. */
+/** A value that a decision relied on: the named check, evaluated again inside the commit, must still return it. */
 export interface Guard {
   readonly check: GuardName;
   readonly key: readonly (string | number | Uint8Array)[];
@@ -45,7 +45,7 @@ export type GuardName =
   | "call.version"
   | "eval.version"
   | "invocation.version"
-  /** What it says is of a moment after "store.lock". */
+  /** Evaluated after the guard "store.lock". */
   | "invocation.waits"
   | "run.version"
   | "run.epoch"
@@ -55,7 +55,7 @@ export type GuardName =
   | "checkpoint.last"
   | "decision.answered"
   | "signal.taken"
-  /** Names a row that is always there, and locks it: of the commits with this guard in a store, one happens at a time. */
+  /** Locks a row that always exists: commits with this guard run one after another in a store. */
   | "store.lock"
   | "state.version"
   | "alias.session"
@@ -169,7 +169,7 @@ export interface EventDraft {
 }
 
 /**
- * A head as far as it is known when it is decided. Its position, its counts and therefore its id are fixed by the
+ * The part of a head that is known when it is decided. Its position, its counts and therefore its id are fixed by the
  * commit, so that writers that only add to the log do not make the decision stale.
  */
 export interface HeadDraft {
@@ -198,7 +198,7 @@ export type PublishedHead = Omit<HeadRow, "no">;
 export interface Commit {
   /** A run may be due: workers are notified. */
   readonly wakes?: boolean;
-  /** Shares its transaction with no other commit: it removes rows others may be about to use. */
+  /** Runs in its own transaction, because it removes rows that others may be about to use. */
   readonly solo?: boolean;
   readonly sessions?: readonly SessionUse[];
   /** Agents whose number a slot needs; registered when unknown. */

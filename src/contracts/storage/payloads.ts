@@ -1,4 +1,4 @@
-// How the rules put a payload beside their rows without knowing where bytes live.
+// How the rules commit payloads together with rows, independent of where bytes are stored.
 
 import type { BlobWrite, Commit, Guard, Write } from "./commit.ts";
 import type { StoredPayload } from "./rows.ts";
@@ -53,10 +53,10 @@ export interface BlobStaging {
    * What the commit must also hold, given which blobs each payload names. Rows of the commit count their own references.
    */
   handOver(names: ReadonlyMap<Uint8Array, readonly Uint8Array[]>): Promise<Pick<Commit, "writes" | "uses">>;
-  /** There will be no commit: removes the blobs that no other row needs. */
+  /** Called if there will be no commit: removes the blobs that no other row needs. */
   abandon(): Promise<void>;
 }
-/** Answers at once unless the bytes go to a backend outside the database or are many. */
+/** Synchronous unless the bytes are many or go to a backend outside the database. */
 export type Prepare = (bytes: Uint8Array, options: PayloadOptions) => PreparedPayload | Promise<PreparedPayload>;
 
 export interface Payloads {

@@ -1,6 +1,6 @@
-// What the rules (floor 2) ask of storage (floor 1): one write verb that takes data, and named reads.
-// Promise: a commit happens whole or not at all; it is durable when it is acknowledged; its guards were true at the
-// moment it happened; events get contiguous seqs and their chain hashes inside it; a read sees every acknowledged commit.
+// The interface of storage (floor 1) for the rules (floor 2): one write verb that takes data, and named reads. Promise:
+// a commit happens whole or not at all; it is durable when it is acknowledged; its guards were true at the moment it
+// happened; events get contiguous seqs and their chain hashes inside it; a read sees every acknowledged commit.
 
 import type { Environment } from "../environment.ts";
 import type { Commit, Outcome } from "./commit.ts";
@@ -22,7 +22,7 @@ export interface Storage {
    * event loop's thread; QueryTimeout when it takes longer, LimitExceeded when it gives more rows.
    */
   inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]>;
-  /** Resolves when the session may have new events, or the time is over: a hint that may come too often or too late. */
+  /** Resolves when the session may have new events, or the time is over. It may resolve too often or too late. */
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
   /** For a reader of a session's log that waits for more of it. All followers of a handle cost as much as one. */
   follow(session: string): LogFollower;
@@ -37,7 +37,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** How much was known of a log when a reader took the mark; only the storage interprets it. */
+/** The state of a log when a reader took the mark. Only the storage interprets it. */
 export interface LogMark {
   readonly log: object | null;
   readonly news: number;
@@ -68,7 +68,7 @@ export interface InspectLimits {
   readonly maxRows: number;
 }
 
-/** What a query over the tables says differently on each engine. Each is given SQL and gives SQL. */
+/** SQL fragments that differ between the engines. Each function gets SQL and returns SQL. */
 export interface SqlFragments {
   readonly int: string;
   readonly real: string;

@@ -1,6 +1,6 @@
-// Where bytes go: into the row of their blob or frame, or to a backend outside the database under a key that is used
-// once. What stands outside is written and read back before any row names it (BL2), and removed after the last row has
-// gone: a crash between leaves bytes without a row, never a row without bytes.
+// Stores bytes in the row of their blob or frame, or in a backend outside the database under a key that is used once.
+// Bytes outside are written and read back before a row names them (BL2), and removed after the last row is gone. So a
+// crash in between leaves bytes without a row, never a row without bytes.
 import type { BlobBackend } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
@@ -18,15 +18,15 @@ export interface StoredBytes {
 export interface ByteStore {
   /** "" is the database itself. */
   readonly store: string;
-  /** Durable when it is answered or, in the database, with the commit that carries it. */
+  /** The bytes are durable when the promise resolves or, in the database, with the commit of their row. */
   put(sha256: Uint8Array, bytes: Uint8Array): StoredBytes | Promise<StoredBytes>;
-  /** DamagedBytes when there are none. */
+  /** Throws DamagedBytes if the bytes are missing. */
   get(placed: Omit<StoredBytes, "stored">): Uint8Array | Promise<Uint8Array>;
   /** Removes the bytes of those keys that no row names any more. */
   drop(placed: readonly { readonly store: string; readonly key: string | null }[]): Promise<void>;
 }
 
-/** What every part of the blob store works on. */
+/** What every part of the blob store needs. */
 export interface BlobContext {
   readonly storage: Storage;
   readonly byteStore: ByteStore;
@@ -51,7 +51,7 @@ export function createByteStore(storage: Storage, backend?: BlobBackend): ByteSt
   };
 }
 
-/** A key never comes back: once no row names it, none ever will. */
+/** A key is never reused: once no row names it, no row ever will. */
 export async function isKeyReferenced(storage: Storage, key: string): Promise<boolean> {
   return (await storage.query("external.key", { key })).length > 0;
 }
@@ -67,11 +67,15 @@ async function putOutside(
   await backend.put(key, bytes);
   const written = await backend.get(key);
   if (written === null || !sameBytes(written, bytes)) {
-    throw new HoldfastError("StoreUnreachable", `the ${backend.name} backend did not keep what was put under ${key}`, {
-      details: { store: backend.name, key },
-      retryable: true,
-      hint: "Check the backend's disk or service; nothing was committed.",
-    });
+    throw new HoldfastError(
+      "StoreUnreachable",
+      `the ${backend.name} backend did not keep the bytes that were put under ${key}`,
+      {
+        details: { store: backend.name, key },
+        retryable: true,
+        hint: "Check the backend's disk or service; nothing was committed.",
+      },
+    );
   }
   return { body: null, store: backend.name, key, stored: bytes.length };
 }

@@ -21,8 +21,8 @@ export function cut(bytes: Uint8Array): number[] {
 }
 
 /**
- * The same chunks as `cut`, from a stream in pieces of any size. Holds less than one maximal chunk between calls. The
- * chunks are copies: callers may reuse the buffers they push.
+ * The same chunks as `cut`, from a stream in pieces of any size. Keeps less than one maximal chunk between calls. The
+ * chunks are copies: callers may reuse their buffers.
  */
 export class Cutter {
   readonly #scanner = new Scanner();
@@ -43,7 +43,7 @@ export class Cutter {
     return chunks;
   }
 
-  /** The last chunk, if there are bytes left. The cutter is then as new. */
+  /** The last chunk, if there are bytes left. Resets the cutter. */
   finish(): Uint8Array[] {
     this.#scanner.restart();
     return this.#heldLength === 0 ? [] : [this.#take(new Uint8Array(0))];
@@ -71,7 +71,7 @@ class Scanner {
   /** The index after the chunk that is being scanned, or -1 when `bytes` ends before the chunk does. */
   next(bytes: Uint8Array, from: number): number {
     const start = from - this.#length;
-    // No cut is possible before the minimum, so those bytes are skipped, but for the ones the hash still remembers.
+    // No cut is possible before the minimum, so these bytes are skipped, except those that are still in the hash.
     let at = Math.min(Math.max(from, start + MIN_CHUNK_BYTES - 1 - HASH_WINDOW), bytes.length);
     let hash = this.#hash;
     for (const end = Math.min(start + MIN_CHUNK_BYTES - 1, bytes.length); at < end; at++) {
@@ -97,7 +97,7 @@ class Scanner {
   }
 }
 
-/** A byte leaves the 32-bit gear hash after 32 shifts: what came earlier cannot move a cut. */
+/** A byte leaves the 32-bit gear hash after 32 shifts: earlier bytes cannot move a cut. */
 const HASH_WINDOW = 32;
 
 /** Where the rule changes from strict to loose; a little below the average, which is measured over random bytes. */

@@ -4,7 +4,7 @@
 import type { BlobWrite, Guard } from "../../contracts/storage/commit.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
 
-/** What a put says about a blob, whatever its bytes. */
+/** What a put requires for a blob: expiry and pin. */
 export interface BlobClaim {
   readonly media: string;
   readonly utf8: boolean;
@@ -14,10 +14,10 @@ export interface BlobClaim {
   readonly at: number;
 }
 
-/** For what lives by the rows that refer to it, or by a pin: without one it has expired long ago, on any clock. */
+/** The claim of a blob that only rows or a pin keep: without them it has expired, on any clock. */
 export const NO_TIME = 1;
 
-/** Chunks live by the blobs made of them: without one, their time has always been over. */
+/** Only the blobs made of them keep chunks: without such a blob, a chunk has expired. */
 export const PART: Omit<BlobClaim, "at"> = { media: "application/octet-stream", utf8: false, refs: 0, expiresAt: 0 };
 
 export const FORM = { plain: 0, zstd: 1, chunks: 2, segments: 3, holder: 4 } as const;
@@ -26,7 +26,7 @@ export function isExpired(row: BlobRow, now: number): boolean {
   return row.refs === 0 && row.pinned === 0 && row.linked === 0 && row.expires_at !== null && row.expires_at <= now;
 }
 
-/** A chunk that was never stored as a blob of its own. */
+/** A chunk that was never stored as a separate blob. */
 export function isPart(row: BlobRow): boolean {
   return row.refs === 0 && row.pinned === 0 && row.expires_at === 0 && row.form <= FORM.zstd;
 }

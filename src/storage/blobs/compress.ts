@@ -1,15 +1,15 @@
-// How one payload is compressed at rest, and the single place where stored bytes are decompressed: every output is
-// bounded by the size its row declares, so that a damaged or hostile row cannot exhaust memory.
+// Compresses one payload for storage, and decompresses stored bytes. The output is bounded by the size that the row
+// declares, so that a damaged or hostile row cannot exhaust memory.
 import { canCompress } from "../../core/zstd-platform.ts";
 
 export type Codec = "raw" | "zstd";
 
-/** Stored bytes that do not decode to what their row promises. It knows no blob: the caller names it and wraps this. */
+/** Stored bytes that do not decode to what their row declares. The caller wraps this error and names the blob. */
 export class DamagedBytes extends Error {
   override readonly name = "DamagedBytes";
 }
 
-/** There are none where they are kept. */
+/** The bytes are missing. */
 export class MissingBytes extends DamagedBytes {}
 
 /** Loaded when something is first compressed: short messages are not. */
@@ -17,7 +17,7 @@ export function zlib(): typeof import("node:zlib") {
   return process.getBuiltinModule("node:zlib");
 }
 
-/** Compresses when that pays; otherwise the bytes come back as they are (the same array, not a copy). */
+/** Compresses if that saves enough; otherwise returns the same array, not a copy. */
 export function pack(bytes: Uint8Array): { codec: Codec; bytes: Uint8Array } {
   if (bytes.length < MIN_ZSTD_BYTES || !canCompress(bytes.length)) return { codec: "raw", bytes };
   const { constants, zstdCompressSync } = zlib();
@@ -75,7 +75,7 @@ function inflateBounded(
       chunkSize: outputChunk(size),
       // A buffer more than it may be: Workers count buffers and not bytes. The size check that follows covers the difference.
       maxOutputLength: size + outputChunk(size),
-      // Without this, a damaged header can make the decoder reserve 128 MB before the first byte of output.
+      // Without this limit, a damaged header can make the decoder reserve 128 MB before the first byte of output.
       params: { [constants.ZSTD_d_windowLogMax]: windowLogMax },
       ...(dictionary === undefined ? {} : { dictionary }),
     });

@@ -1,5 +1,5 @@
-// Removing blobs and all they were made of. Nothing is removed that changed since it was read: guards say so for the
-// rows, and what shares a chunk or segment keeps it. Large ones go in small steps, after their ref has gone at once.
+// Removes blobs and their parts. Guards refuse the removal of rows that changed since they were read, and a chunk or
+// segment stays while another blob shares it. The ref of a large blob is removed at once, and its parts in small steps.
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Guard, Write } from "../../contracts/storage/commit.ts";
@@ -18,7 +18,7 @@ export interface DropReport {
   readonly bytes: number;
 }
 
-/** At once, whatever its time to live or its pin says; false when there is none. */
+/** Deletes at once, regardless of time to live and pin; false if there is none. */
 export async function deleteBlob(context: BlobContext, digest: Uint8Array): Promise<boolean> {
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const [row] = await context.storage.query("blob.head", { sha256: digest });
@@ -34,7 +34,7 @@ export async function deleteBlob(context: BlobContext, digest: Uint8Array): Prom
     }
     if ((await dropBlobs(context, [row])).blobs === 1) return true;
   }
-  throw new HoldfastError("Conflict", `others keep storing ${toRef(digest)}`, { retryable: true });
+  throw new HoldfastError("Conflict", `other writers keep storing ${toRef(digest)}`, { retryable: true });
 }
 
 function inUse(row: BlobRow, holder?: string): HoldfastError {
@@ -46,7 +46,9 @@ function inUse(row: BlobRow, holder?: string): HoldfastError {
   });
 }
 
-/** Of the rows as they were read, those that are still so and that nothing holds; their parts go with them. */
+/**
+ * Deletes those of the rows that did not change since they were read and that nothing needs, together with their parts.
+ */
 export async function dropBlobs(context: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
   const inParts = rows.filter((row) => row.form === FORM.chunks || row.form === FORM.holder);
   const gone = await dropRows(
@@ -55,7 +57,7 @@ export async function dropBlobs(context: BlobContext, rows: readonly BlobRow[]):
   );
   let { blobs, bytes } = gone;
   for (const row of inParts) {
-    const holder = await disown(context, row);
+    const holder = await moveToHolder(context, row);
     if (holder === null) continue;
     if (row.form === FORM.chunks) blobs += 1;
     bytes += await takeApart(context, holder);
@@ -77,7 +79,7 @@ export async function reap(context: BlobContext, digests: readonly Uint8Array[])
   return bytes;
 }
 
-/** One commit for all; a blob that is still needed is left out, and the others are tried again. */
+/** One commit for all blobs. If one is still needed, it is left out, and the others are tried again. */
 async function dropRows(context: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
   const segments = await segmentsOf(context, rows);
   let left = rows;
@@ -107,8 +109,8 @@ function dropWrites(row: BlobRow): Write[] {
   ];
 }
 
-/** The ref is gone; its parts are held by a row under the name that is answered. */
-async function disown(context: BlobContext, row: BlobRow): Promise<Uint8Array | null> {
+/** Removes the ref. A holder row, whose name is returned, keeps its parts. */
+async function moveToHolder(context: BlobContext, row: BlobRow): Promise<Uint8Array | null> {
   const holder = context.storage.environment.random(32);
   const outcome = await context.storage.commit({
     solo: true,
@@ -121,7 +123,7 @@ async function disown(context: BlobContext, row: BlobRow): Promise<Uint8Array | 
 
 const PARTS_PER_STEP = 64;
 
-/** Frees what a holder holds, step by step, and the holder last. Answers the stored bytes that went. */
+/** Frees the parts of a holder step by step, and the holder last. Returns the stored bytes that were freed. */
 export async function takeApart(context: BlobContext, holder: Uint8Array): Promise<number> {
   const [row] = await context.storage.query("blob.head", { sha256: holder });
   if (row === undefined) return 0;
@@ -131,7 +133,7 @@ export async function takeApart(context: BlobContext, holder: Uint8Array): Promi
     const last = parts.at(-1);
     if (last === undefined) break;
     await commitOrThrow(context, { writes: [{ op: "run", statement: "links.cut", params: [holder, last.ord] }] });
-    // Blobs that it only named have claims of their own: collection looks at those.
+    // Blobs that it only named have their own claims, which garbage collection checks.
     const distinct = new Map(parts.filter(isPart).map((part) => [toHex(part.sha256), part.sha256]));
     const now = await Promise.all(
       [...distinct.values()].map((digest) => context.storage.query("blob.head", { sha256: digest })),
@@ -157,7 +159,7 @@ async function segmentsOf(context: BlobContext, rows: readonly BlobRow[]): Promi
   return [...new Set(found.flat().map((segment) => segment.id))];
 }
 
-/** Of these segments, those that no blob uses go; those that are longer than any blob in them are cut. */
+/** Removes the segments that no blob uses, and cuts those that are longer than any blob in them. */
 export async function dropSegments(context: BlobContext, ids: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const id of ids) {
@@ -183,7 +185,7 @@ async function dropSegment(context: BlobContext, id: string): Promise<number> {
   return frames.reduce((sum, frame) => sum + frame.stored, 0);
 }
 
-/** A damaged segment stays as it is, for people to look at; the blobs in it say so when they are read. */
+/** A damaged segment is not changed, so that people can inspect it. Reads of its blobs report the damage. */
 function skipped(context: BlobContext, id: string, error: unknown): void {
   context.storage.environment.log("warn", "blobs.segment.skipped", { segment: id, error: String(error) });
 }

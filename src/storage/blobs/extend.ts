@@ -1,4 +1,5 @@
-// Segments as growth changes them: an open one gets a frame, a full one is sealed, new ones start with a single frame.
+// How growth changes segments: an open segment gets a frame, a full one is sealed, and new ones start with a single
+// frame.
 import type { Guard, Write } from "../../contracts/storage/commit.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { newId } from "../../core/new-id.ts";
@@ -17,11 +18,11 @@ export interface SegmentChange {
   readonly writes: readonly Write[];
   readonly guards: readonly Guard[];
   readonly placed: StoredBytes | null;
-  /** Frames that this one takes the place of. */
+  /** The frames that this one replaces. */
   readonly replaced: readonly { readonly store: string; readonly key: string | null }[];
 }
 
-/** A single frame stands alone, so that a new segment is as good as sealed until something is added. */
+/** A single frame depends on no other, so a new segment counts as sealed until bytes are added. */
 export async function newSegment(context: BlobContext, content: Uint8Array): Promise<SegmentChange> {
   const { environment } = context.storage;
   const id = newId(environment, "seg");

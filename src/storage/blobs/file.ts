@@ -1,6 +1,6 @@
-// Blob bytes as files, `<directory>/ab/cd/<key>`. A file is written beside, synced, renamed into place, and its
-// directory synced: it is there whole or not at all, also after power loss. What a crash leaves in `tmp` is listed like
-// any other key that no row names, so that collection removes it.
+// Blob bytes as files, `<directory>/ab/cd/<key>`. A file is written in `tmp`, synced, and renamed into place, and its
+// directory is synced: it exists whole or not at all, also after power loss. Files that a crash leaves in `tmp` are
+// listed like other keys that no row names, so that collection removes them.
 import { constants } from "node:fs";
 import { chmod, type FileHandle, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
 import * as path from "node:path";
@@ -13,8 +13,8 @@ const TEMPORARY = "tmp";
 
 export interface FileBlobsOptions {
   /**
-   * Rights of the files: 0o600 (their owner only) by default, 0o660 for a group. Readers of a directory may also enter
-   * it.
+   * Permissions of the files: 0o600 (only their owner) by default, 0o660 for a group. Users who may read a directory
+   * may also enter it.
    */
   readonly fileMode?: number;
 }
@@ -57,7 +57,9 @@ function guarded<A extends readonly unknown[], T>(
   };
 }
 
-/** Keys are ours, but a damaged or hostile row may hold any text: no key leads out of the directory. */
+/**
+ * Holdfast makes the keys, but a damaged or hostile row may contain any text: a key must not lead out of the directory.
+ */
 function checkKey(key: unknown): asserts key is string {
   const parts = typeof key === "string" ? key.split("/") : [];
   const fine = parts.length > 0 && parts.every((part) => /^[0-9A-Za-z_-][0-9A-Za-z._-]{0,199}$/.test(part));
@@ -89,7 +91,7 @@ async function put(root: Root, key: string, bytes: Uint8Array): Promise<void> {
 /** A link of that name is refused. */
 const replaceFlags = () => constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
 
-/** The umask takes rights away, and the file may be another process's of the group. */
+/** The umask removes permissions, and the file may belong to another process of the group. */
 async function setMode(file: FileHandle, mode: number): Promise<void> {
   if (((await file.stat()).mode & mode) !== mode) await file.chmod(mode);
 }
@@ -113,7 +115,7 @@ async function makeDirectory(root: Root, directory: string): Promise<void> {
     if (codeOf(error) !== "EEXIST") throw error;
     made = false;
   }
-  // The root, when it was there, is the caller's; we may not even be allowed to look at what is above it.
+  // An existing root belongs to the caller, and this process may not be allowed to open the directories above it.
   if (made || isBelow(root.path, directory)) await syncDirectory(parent);
   durable.add(directory);
 }
@@ -130,7 +132,7 @@ async function isThere(directory: string): Promise<boolean> {
 }
 
 async function syncDirectory(directory: string): Promise<void> {
-  // Windows has no such thing, and needs none: its journal orders the rename.
+  // Windows cannot sync a directory, and need not: its journal orders the rename.
   if (process.platform === "win32") return;
   const handle = await open(directory, constants.O_RDONLY);
   try {
@@ -146,7 +148,7 @@ async function get(root: string, key: string): Promise<Uint8Array | null> {
     handle = await open(path.join(root, key), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   } catch (error) {
     if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR") throw error;
-    // Without the directory nothing is known of the blob: a slip in its name, or a disk that is not mounted.
+    // Without the directory the state of the blob is unknown: its name may be wrong, or a disk may not be mounted.
     const above = await stat(root).catch(() => null);
     if (above?.isDirectory()) return null;
     throw new HoldfastError("MissingDirectory", `there is no directory ${root}, where blobs are kept`, {
@@ -176,7 +178,7 @@ async function* list(root: Root): AsyncGenerator<{ key: string; bytes: number; a
 
 const CLOCK = "clock";
 
-/** The clock that stamps the files: another machine's when they are on a network file system. */
+/** The clock of the file times: on a network file system it is another machine's. */
 async function fileSystemTime(root: Root): Promise<number> {
   const file = path.join(root.path, TEMPORARY, CLOCK);
   await makeDirectory(root, path.dirname(file));

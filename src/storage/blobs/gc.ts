@@ -13,15 +13,15 @@ import { sealSegment } from "./seal.ts";
 
 const HOUR_MS = 3600 * 1000;
 
-/** Rows looked at in one read, and bytes deleted in one commit. */
+/** Rows per read, and bytes deleted per commit. */
 const PAGE = 500;
 const SWEEP_BYTES = 8 * 1024 * 1024;
 
 export interface GcSettings {
   readonly backend: BlobBackend | undefined;
-  /** A segment that did not grow for so long is sealed. */
+  /** A segment that did not grow for this long is sealed. */
   readonly sealAfterMs?: number;
-  /** Bytes outside the database that no row names are removed when they are this old. */
+  /** Bytes outside the database that no row names are removed at this age. */
   readonly orphanMs?: number;
 }
 
@@ -45,7 +45,7 @@ export async function collectGarbage(context: BlobContext, settings: GcSettings)
   };
 }
 
-/** What collection would free of what is there now, once its epochs have passed. */
+/** What collections would free of the present rows after further epochs. */
 export async function foreseeGarbage(context: BlobContext, settings: GcSettings): Promise<GcReport> {
   const { storage } = context;
   const now = storage.environment.now();
@@ -76,7 +76,7 @@ export async function foreseeGarbage(context: BlobContext, settings: GcSettings)
   return { dryRun: true, epoch: counter?.n ?? 0, condemned, deleted, bytes, sealed: 0, orphans: orphans.count };
 }
 
-/** Pages in the order of a key, until one is not full; others get their turn between. */
+/** Reads pages in the order of a key until one is not full, and lets the event loop run between them. */
 async function* pages<T, K>(
   context: BlobContext,
   first: K,
@@ -117,7 +117,7 @@ function unreferenced(context: BlobContext): AsyncGenerator<readonly BlobRow[]> 
   );
 }
 
-/** Still expired, too: a blob condemned while the clock was ahead stays when the clock comes back. */
+/** Checks the expiry again: a blob that was condemned while the clock was ahead stays if the clock is set back. */
 async function sweep(context: BlobContext, epoch: number): Promise<{ blobs: number; bytes: number }> {
   const now = context.storage.environment.now();
   let [blobs, bytes] = [0, 0];
@@ -146,7 +146,7 @@ function* portions(rows: readonly BlobRow[]): Generator<readonly BlobRow[]> {
   if (portion.length > 0) yield portion;
 }
 
-/** Also what this run's sweep set free: a blob that was named only by what is gone. */
+/** Includes blobs that this run's sweep released because only deleted blobs named them. */
 async function condemn(context: BlobContext, epoch: number): Promise<number> {
   const now = context.storage.environment.now();
   let count = 0;
@@ -227,7 +227,7 @@ async function dropUnusedSegments(context: BlobContext): Promise<number> {
 
 const KEYS_AT_ONCE = 64;
 
-/** Bytes that a crash left outside the database. Younger ones may belong to a commit that is under way. */
+/** Removes bytes that a crash left outside the database. Younger bytes may belong to a commit under way. */
 async function dropOrphans(
   context: BlobContext,
   { backend, orphanMs = HOUR_MS }: GcSettings,

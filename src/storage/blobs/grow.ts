@@ -1,6 +1,6 @@
-// Growth (BL3): bytes that begin with another blob's share its segments and add what is new. The segment at the end of
-// the older blob is extended, unless others have taken another way from there: then its prefix is copied. An older blob
-// of another form is turned into segments on the way, so that what both begin with is kept once.
+// Growth (BL3): if bytes begin with the bytes of another blob, both share its segments, and only the rest is added. The
+// last segment of the older blob is extended, unless another blob has extended it with other bytes: then its prefix is
+// copied. An older blob of another form is converted to segments, so that the common prefix is stored once.
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -18,10 +18,7 @@ import { DamagedPart, readSegment } from "./read.ts";
 import { plan, SEGMENT_BYTES } from "./segments.ts";
 import { BATCH_BYTES, dropHolder, holderWrite, wholeWrite } from "./upload.ts";
 
-/**
- * null when `bytes` do not begin with a live blob of that name. The caller has given the bytes up: they do not change
- * meanwhile.
- */
+/** null if `bytes` do not begin with a live blob of this name. The caller must not change the bytes meanwhile. */
 export async function storeGrown(
   context: BlobContext,
   bytes: Uint8Array,
@@ -38,10 +35,12 @@ export async function storeGrown(
     if (await renew(context, digest, claim)) return digest;
     if (await new Growth(context, bytes, digest, base).commit(claim)) return digest;
   }
-  throw new HoldfastError("Conflict", `others keep growing from ${toRef(from)} at the same time`, { retryable: true });
+  throw new HoldfastError("Conflict", `other writers keep growing from ${toRef(from)} at the same time`, {
+    retryable: true,
+  });
 }
 
-/** The hash of the whole, or null when its beginning does not have the base's. */
+/** The hash of all bytes, or null if the prefix does not have the hash of the base. */
 async function digestAfter(context: BlobContext, bytes: Uint8Array, base: BlobRow): Promise<Uint8Array | null> {
   const hash = createHash("sha256");
   const add = async (from: number, to: number) => {
@@ -61,13 +60,13 @@ interface Start {
   readonly shared: readonly Use[];
   /** Bytes that the shared segments hold. */
   readonly covered: number;
-  /** Holds the next `size` of our bytes, maybe more, and can be extended. */
+  /** The open segment. It contains the next `size` bytes, maybe more, and can be extended. */
   readonly open: { readonly id: string; readonly size: number } | null;
 }
 
 const NOTHING: Start = { shared: [], covered: 0, open: null };
 
-/** One attempt. Segments that do not fit one commit go ahead under a holder of their own. */
+/** One attempt. Segments that do not fit into one commit are committed before, with a holder. */
 class Growth {
   readonly #context: BlobContext;
   readonly #bytes: Uint8Array;
@@ -86,7 +85,7 @@ class Growth {
     this.#base = base;
   }
 
-  /** False when others were faster and everything has to be looked at again. */
+  /** False if another writer was faster, and everything must be read again. */
   async commit(claim: BlobClaim): Promise<boolean> {
     const { storage, byteStore } = this.#context;
     const start = await findStart(this.#context, this.#base, this.#bytes);
@@ -133,14 +132,14 @@ class Growth {
     this.#uses.push(change.use);
     this.#replaced.push(...change.replaced);
     this.#pending.push(change);
-    // What extends an open segment belongs to the last commit, where its guard is.
+    // The extension of an open segment is in the last commit, together with its guard.
     const fresh = this.#pending.filter((one) => one.guards.length === 0);
     if (fresh.reduce((sum, one) => sum + (one.placed?.stored ?? 0), 0) < BATCH_BYTES) return;
     this.#pending = this.#pending.filter((one) => one.guards.length > 0);
-    await this.#goAhead(fresh);
+    await this.#commitAhead(fresh);
   }
 
-  async #goAhead(fresh: readonly SegmentChange[]): Promise<void> {
+  async #commitAhead(fresh: readonly SegmentChange[]): Promise<void> {
     const { environment } = this.#context.storage;
     const uses = this.#holder === null ? [] : [[this.#holder, 0] as const];
     this.#holder ??= environment.random(32);
@@ -153,7 +152,10 @@ class Growth {
     this.#held += fresh.length;
   }
 
-  /** The base in the same segments, when it is of another form and no row's payload: erasing those is not up to us. */
+  /**
+   * Converts the base to the same segments if it has another form and is no row's payload, because growth must not
+   * rewrite payloads.
+   */
   #conversion(): Conversion | null {
     const base = this.#base;
     if (base.form === FORM.segments || base.refs > 0) return null;
@@ -190,7 +192,7 @@ class Growth {
 }
 
 interface Conversion {
-  /** Takes the chunks that the base was made of. */
+  /** Releases the chunks of the base. */
   readonly holder: Uint8Array | null;
   readonly writes: readonly Write[];
 }
@@ -202,7 +204,7 @@ async function findStart(context: BlobContext, base: BlobRow, bytes: Uint8Array)
   if (last === undefined) return NOTHING;
   const shared: Use[] = segments.slice(0, -1).map(({ id, length }) => ({ id, length }));
   const covered = shared.reduce((sum, use) => sum + use.length, 0);
-  // A base whose row and segments do not agree is damaged: it is left alone, and nothing is built on it.
+  // If the row and the segments of a base disagree, the base is damaged: it is not changed, and nothing is added to it.
   if (covered + last.length !== base.size) return NOTHING;
   const rest = bytes.subarray(covered);
   if (!(await beginsAlike(context, last, rest))) return { shared, covered, open: null };
@@ -211,7 +213,10 @@ async function findStart(context: BlobContext, base: BlobRow, bytes: Uint8Array)
   return { shared: [...shared, { id: last.id, length: last.size }], covered: covered + last.size, open: null };
 }
 
-/** Whether all that the segment holds, as far as our bytes go, is ours too; its first `length` bytes surely are. */
+/**
+ * Whether the segment's content equals the new bytes as far as both reach. Its first `length` bytes are known to be
+ * equal.
+ */
 async function beginsAlike(context: BlobContext, segment: SegmentRow, ours: Uint8Array): Promise<boolean> {
   if (segment.size === segment.length || ours.length <= segment.length) return true;
   try {

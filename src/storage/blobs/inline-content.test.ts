@@ -8,7 +8,7 @@ import { open } from "../../open.ts";
 
 /** More than are looked through without having them indexed. */
 const MANY = 2500;
-const NOBODY = `sha256:${"ab".repeat(32)}`;
+const UNKNOWN_REF = `sha256:${"ab".repeat(32)}`;
 
 const say = (session: string, text: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ role: "user", content: `${session} ${text} ${i}` }) as const);
@@ -33,9 +33,9 @@ for (const engine of ENGINES) {
       for (let round = 0; round < 4; round++) {
         const scope = { session: `s${round}`, agent: "a" };
         await hf.history.appendMany(scope, say(scope.session, "erased", MANY));
-        const looking = other.blobs.exists(NOBODY);
+        const looking = other.blobs.exists(UNKNOWN_REF);
         await Promise.all([round % 2 === 0 ? hf.sessions.delete(scope.session) : hf.history.clear(scope), looking]);
-        await other.blobs.exists(NOBODY);
+        await other.blobs.exists(UNKNOWN_REF);
       }
       const [left] = await ground.driver.read(
         "SELECT count(*) AS n FROM word_refs r WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.no = r.event_no AND e.words IS NOT NULL)",
@@ -53,7 +53,7 @@ for (const engine of ENGINES) {
       }
       const indexed = async () => (await ground.driver.read("SELECT count(*) AS n FROM word_refs", []))[0]?.n;
       // One lookup indexes all of them, in as many commits as it takes.
-      await hf.blobs.exists(NOBODY);
+      await hf.blobs.exists(UNKNOWN_REF);
       await expect.poll(indexed, { timeout: 20_000 }).toBe(3 * MANY);
       await hf.history.clear(cleared);
       expect(await indexed()).toBe(2 * MANY);
@@ -87,10 +87,10 @@ for (const engine of ENGINES) {
       for (let round = 0; round < 6; round++) {
         const gone = { session: `gone${round}`, agent: "a" };
         await hf.history.appendMany(gone, say(gone.session, "gone", MANY));
-        await Promise.all([other.blobs.exists(NOBODY), hf.sessions.delete(gone.session)]);
+        await Promise.all([other.blobs.exists(UNKNOWN_REF), hf.sessions.delete(gone.session)]);
         const kept = { session: `kept${round}`, agent: "a" };
         const [message] = await hf.history.appendMany(kept, say(kept.session, "kept", 3));
-        await other.blobs.exists(NOBODY);
+        await other.blobs.exists(UNKNOWN_REF);
         expect(await hf.blobs.resolveJson((message as Message).ref)).toEqual({ content: message?.content });
         expect((await hf.blobs.stat((message as Message).ref))?.references).toBe(1);
       }
@@ -110,7 +110,7 @@ describe("short contents on SQLite", () => {
       expect(await hf.blobs.exists(ref)).toBe(true);
       expect(await hf.blobs.resolveJson(ref)).toEqual({ content: [{ type: "text", text: "hello" }] });
       expect((await hf.blobs.stat(ref))?.references).toBe(1);
-      expect(await hf.blobs.exists(NOBODY)).toBe(false);
+      expect(await hf.blobs.exists(UNKNOWN_REF)).toBe(false);
     } finally {
       writer.exec("ROLLBACK");
       writer.close();

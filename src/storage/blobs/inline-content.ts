@@ -1,5 +1,5 @@
-// Short contents are kept inline, in the rows of their messages, and are blobs all the same: their refs can be
-// resolved. An index finds them; it is brought up to date only by a lookup, so that no append pays for it.
+// Short contents are stored inline in the rows of their messages, but their refs can be resolved like those of blobs.
+// An index finds them by hash. Only a lookup updates the index, so that appends do not pay for it.
 
 import type { BlobWrite, Guard, Write } from "../../contracts/storage/commit.ts";
 import type { Queries } from "../../contracts/storage/queries.ts";
@@ -18,10 +18,10 @@ const MOST_COUNTED = 1000;
 /** As in storage/sql/inline-content.ts. */
 export const PREFIX_BYTES = 8;
 
-/** Number of a row that is no row of blobs. */
+/** A number that no row of blobs has. */
 export const IN_ROW = -1;
 
-/** With the session of its row, and the guard that the row still has it. */
+/** Inline content, with the session of its row and the guard that the row still has the content. */
 type InlineBlob = BlobRow & { readonly body: Uint8Array; readonly session: string; readonly guard: Guard };
 
 export async function findInlineContent(context: BlobContext, digest: Uint8Array): Promise<InlineBlob | null> {
@@ -61,7 +61,7 @@ async function findIndexed(context: BlobContext, digest: Uint8Array): Promise<In
 async function findUnindexed(context: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
   const { storage } = context;
   const [lag] = await storage.query("inline.lag", {});
-  // It may have come into the index after we looked there.
+  // Another handle may have added it to the index after the first lookup.
   if (lag === undefined || lag.upto >= lag.newest) return findIndexed(context, digest);
   if (lag.newest - lag.upto > MOST_UNINDEXED) {
     catchUp(context, lag.newest).catch((error) => {
@@ -80,7 +80,7 @@ async function findUnindexed(context: BlobContext, digest: Uint8Array): Promise<
   return findIndexed(context, digest);
 }
 
-/** How many messages say it, as far as that is worth counting. */
+/** How many messages have this content, counted up to a limit. */
 export async function countInlineContent(context: BlobContext, digest: Uint8Array): Promise<number> {
   const { storage } = context;
   const [{ upto, newest } = { upto: 0, newest: 0 }] = await storage.query("inline.lag", {});
@@ -103,7 +103,7 @@ export async function countInlineContent(context: BlobContext, digest: Uint8Arra
   return Math.min(count, MOST_COUNTED);
 }
 
-/** Puts what there is up to a row into the index; what comes meanwhile is left to the next. */
+/** Indexes the rows up to a row number; later rows are left to the next lookup. */
 async function catchUp(context: BlobContext, newest: number): Promise<void> {
   for (;;) {
     const [lag] = await context.storage.query("inline.lag", {});
@@ -121,8 +121,8 @@ async function catchUp(context: BlobContext, newest: number): Promise<void> {
 }
 
 /**
- * Becomes a blob of its own together with the pin, which may outlive the message; false when there is none. Only while
- * the message has it: a clear at the same moment either sees the pin, or leaves nothing to be pinned.
+ * Makes a pinned blob of inline content, because the pin may outlive the message; false if there is no such content.
+ * The commit is guarded: a concurrent clear either sees the pin, or removes the content before it can be pinned.
  */
 export async function pinInlineContent(context: BlobContext, digest: Uint8Array, pin: Write): Promise<boolean> {
   const { storage, byteStore } = context;

@@ -1,6 +1,6 @@
-// What payloads left behind before their commit: parts under a holder, bytes outside the database. The commit takes
-// them over; when it is refused, or the rule decides not to commit, they are released at once. A crash before that
-// leaves them to gc.
+// Data that payloads wrote before their commit: parts with a holder row, and bytes outside the database. The commit
+// takes them over. If it is refused, or the rule does not commit, they are released at once. After a crash, gc removes
+// them.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { reap, takeApart } from "./drop.ts";
@@ -15,13 +15,13 @@ export class Leftovers {
     this.#context = context;
   }
 
-  /** Waits for work in progress and ignores its failure: its caller handles that. */
+  /** Waits for work in progress and ignores its error, which its caller handles. */
   expect(coming: Promise<unknown>): void {
     coming.catch(() => {});
     this.#expected.push(coming);
   }
 
-  /** `holds` is a blob that was there already; it may have been erased since, and then only the holder keeps it. */
+  /** `holds` is an existing blob. It may have been erased since; then only the holder keeps it. */
   addHolder(holder: Uint8Array, holds: Uint8Array | null = null): void {
     this.#holders.push({ holder, holds });
   }
@@ -30,8 +30,8 @@ export class Leftovers {
     this.#stored.push(placed);
   }
 
-  /** Of what a commit took over nothing is found: its holder is gone, and a row names its bytes. */
-  async letGo(): Promise<void> {
+  /** Data that a commit took over is not affected: its holder is gone, and a row names its bytes. */
+  async releaseAll(): Promise<void> {
     await Promise.allSettled(this.#expected);
     const { storage, byteStore } = this.#context;
     let bytes = 0;
@@ -41,7 +41,7 @@ export class Leftovers {
         if (holds !== null) bytes += await reap(this.#context, [holds]);
       }
       await byteStore.drop(this.#stored);
-      // It may have been erased while it was held: then it has to leave the files, too.
+      // If it was erased while it was held, it must be removed from the files too.
       if (bytes > 0) await storage.reclaim();
     } catch (error) {
       storage.environment.log("warn", "blobs.leftovers", { error: String(error) });
@@ -49,7 +49,7 @@ export class Leftovers {
   }
 }
 
-/** Whether it may still turn out that the commit has happened: then nothing of it may be touched. */
+/** Whether the outcome of the commit is unknown: then none of its data may be removed. */
 export function leavesOpen(error: unknown): boolean {
   if (!(error instanceof HoldfastError)) return true;
   return error.code === "StoreUnreachable" || error.code === "Internal" || error.code === "StoreCorrupted";

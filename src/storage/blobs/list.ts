@@ -1,4 +1,4 @@
-// Blobs as callers see them: one by its ref, or all there are, page by page.
+// Blobs for callers: one by its ref, or all of them page by page.
 import type { BlobStat } from "../../contracts/blobs.ts";
 import type { Page } from "../../contracts/json.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
@@ -28,14 +28,14 @@ export async function statOf(context: BlobContext, row: BlobRow): Promise<BlobSt
     store: row.store === "" ? "database" : row.store,
     key: row.key ?? toHex(row.sha256),
     createdAt: row.created_at,
-    // What lives only by rows and pins has no time of its own.
+    // A blob that only rows or a pin keep has no expiry.
     expiresAt: row.expires_at !== null && row.expires_at <= NO_TIME ? null : row.expires_at,
     pinned: row.pinned === 1,
     references: row.no === IN_ROW ? await countInlineContent(context, row.sha256) : row.refs + row.linked,
   };
 }
 
-/** Rows of one read: a large blob's chunks come in thousands, and all of them are passed over. */
+/** Rows per read. A large blob has thousands of chunks, and all of them are skipped. */
 const ROWS = 1000;
 
 export async function listBlobs(

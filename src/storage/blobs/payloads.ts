@@ -1,5 +1,5 @@
-// Payloads of rows: bytes that a rule puts beside its rows in one commit. Small ones in the database are made ready at
-// once, because every append waits for it; the others are on their way before the commit and handed over by it.
+// Payloads of rows: bytes that a rule commits together with its rows. Small payloads are prepared synchronously,
+// because every append waits for it. Larger ones are written before the commit, which takes them over.
 import type { BlobBackend } from "../../contracts/blobs.ts";
 import type { BlobWrite, Write } from "../../contracts/storage/commit.ts";
 import type { PayloadOptions, Payloads, Prepare, PreparedPayload } from "../../contracts/storage/payloads.ts";
@@ -51,7 +51,7 @@ function inRow({ storage }: BlobContext, bytes: Uint8Array): PreparedPayload {
 }
 
 async function preparing<T>(context: BlobContext, work: (prepare: Prepare) => Promise<T>): Promise<T> {
-  // Made when there may be some: the small ones, on the way of every append, leave none.
+  // Created on demand: small payloads leave nothing behind.
   let leftovers: Leftovers | null = null;
   const begin = () => {
     leftovers ??= new Leftovers(context);
@@ -61,7 +61,7 @@ async function preparing<T>(context: BlobContext, work: (prepare: Prepare) => Pr
   try {
     return await work((bytes, options) => {
       const made = prepare(context, begin, bytes, options);
-      // What is ready at once is nowhere but in the commit.
+      // A payload that is ready synchronously is only in the commit.
       if (made instanceof Promise) begin().expect(made);
       return made;
     });
@@ -69,7 +69,7 @@ async function preparing<T>(context: BlobContext, work: (prepare: Prepare) => Pr
     known = !leavesOpen(error);
     throw error;
   } finally {
-    if (known && leftovers !== null) await (leftovers as Leftovers).letGo();
+    if (known && leftovers !== null) await (leftovers as Leftovers).releaseAll();
   }
 }
 
@@ -87,7 +87,7 @@ function prepare(
   const digest = sha256(bytes);
   const salt = context.storage.environment.random(16);
   const at = context.storage.environment.now();
-  // Rows keep it alive; without one it has expired long ago, on any clock.
+  // Only rows keep it; without one it has expired, on any clock.
   const claim: BlobClaim = { media: options.media, utf8: options.utf8, refs: 1, expiresAt: NO_TIME, at };
   const ready: Ready = (blob, writes, holder) => ({
     sha256: digest,
@@ -161,7 +161,10 @@ async function prepareOutside(
   return ready(blob, []);
 }
 
-/** Negative places: the others are for chunks. The same bytes name the same blobs, so these are written anew. */
+/**
+ * Negative positions, because positions from 0 on are for chunks. The same bytes always name the same blobs, so the
+ * links can be rewritten.
+ */
 function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): Write[] {
   if (children.length === 0) return [];
   return [
@@ -171,7 +174,7 @@ function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): 
 }
 
 function read(context: BlobContext, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
-  if (stored.form === null) throw new Error("bug: a row without its blob was not told apart");
+  if (stored.form === null) throw new Error("bug: a row without its blob was not detected");
   if (stored.form > FORM.zstd) return readBlob(context, stored.sha256);
   // Field by field: spreading a row of the driver's costs more than hashing it.
   const { sha256: digest, size, form, body, store, blob_key: key } = stored;

@@ -1,4 +1,4 @@
-// One put: a blob of one piece, or a hit on one that is there, as the row a commit carries.
+// One put of a blob in one piece, as a row of a commit. If the blob exists, the put updates its claim.
 import type { BlobWrite, Commit } from "../../contracts/storage/commit.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
@@ -6,10 +6,10 @@ import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { type BlobClaim, FORM, renewal } from "./claims.ts";
 import { pack } from "./compress.ts";
 
-/** `bytes` are ours to keep. */
+/** The caller must not change `bytes` afterwards. */
 export async function storePlain(context: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
   const digest = sha256(bytes);
-  // In the database the row carries the bytes, so that a hit needs no look first.
+  // In the database the row contains the bytes, so no lookup is needed before.
   if (context.byteStore.store !== "" && (await renew(context, digest, claim))) return digest;
   const blob = await placePlain(context, digest, bytes, claim);
   await commitOrThrow(context, { blobs: [blob] });

@@ -1,5 +1,5 @@
-// Reading blobs: every chunk and sealed segment is compared with its own hash and the whole with the blob's, so that
-// damage is named and nothing wrong is ever given out as right.
+// Reads blobs. Every chunk and sealed segment is compared with its own hash, and the whole with the blob's hash, so
+// that wrong bytes are never returned as right ones and the error names the damaged part.
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -25,7 +25,7 @@ export class DamagedPart extends Error {
   }
 }
 
-/** The blob's row, or the reason why it cannot be given. */
+/** The blob's row. Throws if the blob is missing or expired. */
 async function findLive(context: BlobContext, digest: Uint8Array): Promise<BlobWithBody> {
   const [row] = await context.storage.query("blob.get", { sha256: digest });
   const there = row !== undefined && row.form !== FORM.holder;
@@ -51,7 +51,10 @@ export async function readBlob(context: BlobContext, digest: Uint8Array): Promis
   });
 }
 
-/** In pieces of at most a segment. What was given out is not given again when the blob is reshaped meanwhile. */
+/**
+ * Returns pieces of at most a segment. If the blob changes its form meanwhile, the read continues after the returned
+ * bytes.
+ */
 export async function* streamBlob(context: BlobContext, digest: Uint8Array): AsyncGenerator<Uint8Array> {
   let given = 0;
   for (let attempt = 0; ; attempt++) {
@@ -73,8 +76,8 @@ export async function* streamBlob(context: BlobContext, digest: Uint8Array): Asy
 }
 
 /**
- * Rows are read one after the other, and a blob may be sealed, converted or deleted between two of them. So what looks
- * like damage is looked at once more from the beginning before it is called that.
+ * Rows are read one after the other, and a blob may be sealed, converted or deleted in between. So apparent damage is
+ * confirmed by a second read from the beginning.
  */
 async function again<T>(digest: Uint8Array, read: () => Promise<T>): Promise<T> {
   try {
@@ -133,7 +136,7 @@ async function* chunks(context: BlobContext, row: BlobRow): AsyncGenerator<Uint8
   }
 }
 
-/** A chunk that is also a blob that grew is stored as segments. */
+/** A chunk that is also the base of a grown blob is stored as segments. */
 async function readNested(context: BlobContext, digest: Uint8Array, part: string): Promise<Uint8Array> {
   const [row] = await context.storage.query("blob.get", { sha256: digest });
   if (row === undefined) throw new DamagedPart(part, new DamagedBytes("is missing"));
@@ -171,7 +174,10 @@ function decodePlain(row: Plain, bytes: Uint8Array, part: string): Uint8Array {
   throw new DamagedPart(part, new DamagedBytes("not what was written, the hash differs"));
 }
 
-/** At least the first `length` bytes of a segment; all of it when it is sealed, because only then its hash is known. */
+/**
+ * Reads at least the first `length` bytes of a segment. A sealed segment is read whole, so that its hash can be
+ * checked.
+ */
 export async function readSegment(
   context: BlobContext,
   segment: Omit<SegmentRow, "id" | "ord"> & { readonly id: string; readonly ord?: number },
@@ -208,8 +214,8 @@ async function inPart<T>(part: string, read: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Drivers and zlib answer Buffers, which compare and print unlike the Uint8Array that callers were promised, and which
- * may be a part of memory that others use.
+ * Drivers and zlib return Buffers, which compare and print differently from the documented Uint8Array, and may share
+ * memory with other data.
  */
 function bare(bytes: Uint8Array): Uint8Array {
   const isAlone = bytes.buffer.byteLength === bytes.byteLength;

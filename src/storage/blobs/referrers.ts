@@ -1,4 +1,4 @@
-// Which rows refer to a blob, in the words of the callers.
+// The rows that refer to a blob, as callers get them.
 
 import type { BlobReferrer } from "../../contracts/blobs.ts";
 import type { ReferrerRow } from "../../contracts/storage/blob-queries.ts";

@@ -1,5 +1,5 @@
-// Sealing a segment: its frames become one that stands alone, with a hash of its own, and what no blob reaches any more
-// is left out. A sealed segment that is not full is opened again by growth: its one frame is then the first of many.
+// Seals a segment: compresses its frames into one frame that depends on nothing, computes its hash, and drops bytes
+// that no blob reaches. Growth may open a sealed segment that is not full again: then its frame is the first of many.
 
 import type { Write } from "../../contracts/storage/commit.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";

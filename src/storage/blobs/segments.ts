@@ -74,7 +74,7 @@ export function openSealed(bytes: Uint8Array, size: number): Uint8Array {
   return inflate(bytes, size, { windowLogMax: WINDOW_LOG });
 }
 
-/** How `tailLength` new bytes are spread: first over the open segment, then over new ones; a full one is sealed. */
+/** Distributes `tailLength` new bytes: first to the open segment, then to new ones. A full segment is sealed. */
 export function plan(openLength: number, tailLength: number): { take: number; seals: boolean }[] {
   if (!(openLength >= 0 && openLength < SEGMENT_BYTES)) {
     throw new RangeError(`an open segment has fewer than ${SEGMENT_BYTES} bytes, not ${openLength}`);
@@ -173,7 +173,7 @@ export function usesDictionaries(): boolean {
   return known;
 }
 
-/** Bytes that repeat their dictionary are one reference to it: without it, such a frame decodes to nothing. */
+/** Bytes that repeat their dictionary are one reference to it: without the dictionary, such a frame does not decode. */
 export function hasDictionaries(compress = zlib().zstdCompressSync, decompress = zlib().zstdDecompressSync): boolean {
   const dictionary = Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 167 + 13) & 0xff));
   const params = { [zlib().constants.ZSTD_c_checksumFlag]: 1 };

@@ -1,6 +1,6 @@
-// Blobs that arrive before the rows that refer to them, many of them and of any size: each is put in commits of a few
-// megabytes and held by a row of the staging's own (form 4) until one commit takes them all over. A crash leaves a
-// holder that expires, and with it every blob that no other row needs.
+// Stores many blobs of any size before the commit with the rows that refer to them. The blobs are written in commits of
+// a few megabytes, and a holder row (form 4) keeps them until that commit takes them over. After a crash the holder
+// expires, and with it every blob that no other row needs.
 
 import type { BlobWrite, Write } from "../../contracts/storage/commit.ts";
 import type { ArrivingBlob, BlobStaging } from "../../contracts/storage/payloads.ts";
@@ -88,7 +88,7 @@ class HeldBlobs {
     const outcome = await storage.commit({
       blobs: [holderWrite(this.#context, this.#holder, storage.environment.now()), ...blobs],
       writes: digests.map((digest, i) => link(this.#holder, this.#links + i, digest)),
-      // What this very commit puts need not be there before.
+      // Blobs that this commit itself puts need not exist before.
       uses: [...isThere, ...(blobs.length === 0 ? digests.map((digest) => [digest, 0, "parts"] as const) : [])],
     });
     if (!outcome.ok) throw refusalError(outcome.refused);
@@ -108,7 +108,7 @@ class HeldBlobs {
     return { writes: [...links, ...dropHolder(this.#holder)], uses: [[this.#holder, 0, "parts"]] };
   }
 
-  async #letGo(): Promise<void> {
+  async #releaseHolder(): Promise<void> {
     const { storage } = this.#context;
     for (;;) {
       const parts = await storage.query("blob.parts", { sha256: this.#holder, limit: MOST_TOGETHER });
@@ -124,13 +124,13 @@ class HeldBlobs {
     await takeApart(this.#context, this.#holder);
   }
 
-  /** What cannot be removed now expires and is collected. */
+  /** Blobs that cannot be removed now expire later and are collected. */
   async abandon(): Promise<void> {
     const waiting = this.#waiting.map(({ blob }) => blob);
     this.#waiting = [];
     await this.#context.byteStore.drop(waiting);
     if (this.#links === 0) return;
-    await this.#letGo().catch((error) => {
+    await this.#releaseHolder().catch((error) => {
       this.#context.storage.environment.log("warn", "blobs.abandon", { error: String(error) });
     });
   }

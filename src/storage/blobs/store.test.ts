@@ -138,7 +138,7 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
     }
   });
 
-  test("counts what goes exactly as its dry run foretold, shared chunks and segments too", async () => {
+  test("counts what goes exactly as its dry run predicted, shared chunks and segments too", async () => {
     const given = await fixture(kind);
     const { blobs, environment } = given;
     const shared = noise(2_000_000, 2);
@@ -150,14 +150,14 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
     await blobs.store(text, { growsFrom, ttlMs: HOUR_MS });
     await blobs.store("small", { ttlMs: 0 });
     await environment.advance(2 * HOUR_MS);
-    const foretold = await blobs.gc({ dryRun: true });
-    expect(foretold).toMatchObject({ deleted: 5, condemned: 5 });
+    const predicted = await blobs.gc({ dryRun: true });
+    expect(predicted).toMatchObject({ deleted: 5, condemned: 5 });
     const before = (await given.storage.query("stats.blobs", {})).reduce((sum, row) => sum + row.stored, 0);
     const reports = [await blobs.gc(), await blobs.gc(), await blobs.gc()];
     const after = (await given.storage.query("stats.blobs", {})).reduce((sum, row) => sum + row.stored, 0);
     expect(reports.reduce((sum, report) => sum + report.deleted, 0)).toBe(5);
-    expect(reports.reduce((sum, report) => sum + report.bytes, 0)).toBe(foretold.bytes);
-    expect(before - after).toBe(foretold.bytes);
+    expect(reports.reduce((sum, report) => sum + report.bytes, 0)).toBe(predicted.bytes);
+    expect(before - after).toBe(predicted.bytes);
     expect(await blobs.gc({ dryRun: true })).toMatchObject({ deleted: 0, bytes: 0 });
     expect(await blobs.verify(kept)).toEqual({ ok: true, size: 2_000_000 });
     if (kind.endsWith("files")) expect(files()).toHaveLength(((await counts(given)).blobs ?? 0) - 1);

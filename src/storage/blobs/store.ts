@@ -1,4 +1,4 @@
-// The Blobs contract over a Storage: checks what callers hand in, and leaves the work to the files beside.
+// The Blobs contract over a Storage: checks arguments, and calls the other files of this folder.
 import type { BlobBackend, BlobStat, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
@@ -30,7 +30,7 @@ export interface BlobsOptions {
   readonly ttlMs: number | null;
   /** A segment that did not grow for so long is sealed by gc; an hour when not given. */
   readonly sealAfterMs?: number;
-  /** What a collection frees besides blobs; it gives the bytes. */
+  /** Frees other data at the beginning of a collection, and returns the bytes. */
   freeBefore?(): Promise<number>;
 }
 
@@ -73,7 +73,7 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
     gc: async ({ dryRun, vacuum }) => {
       if (dryRun && vacuum) throw new HoldfastError("InvalidArgument", "a dry run changes nothing: it cannot vacuum");
       if (dryRun) return foreseeGarbage(context, settings);
-      // Before the collection: a vacuum leaves no trace of what was freed by then.
+      // Runs before the collection's vacuum, which removes all traces of freed data.
       const freed = (await options.freeBefore?.()) ?? 0;
       const report = await collectGarbage(context, settings);
       if (vacuum) await storage.rewrite();
@@ -123,7 +123,7 @@ async function storeWhole(
   if (bytes.length > LIMITS.blobInMemoryBytes) {
     throw limitExceeded("blobInMemoryBytes", "the blob in bytes", bytes.length);
   }
-  // It is read more than once, and later: the caller's array may have changed by then.
+  // A copy, because the bytes are read more than once and later, and the caller may change its array.
   const ours = owned ? bytes : new Uint8Array(bytes);
   const grown = growsFrom === null ? null : await storeGrown(context, ours, growsFrom, claim);
   return grown ?? storeBytes(context, ours, claim);
@@ -148,7 +148,7 @@ function checkSource(data: unknown): Source {
   throw invalid("data", "a string, a Uint8Array or a stream of them", data);
 }
 
-/** What may grow is compared with what it grows from, and so has to be in memory. */
+/** With `growsFrom` the bytes are compared with the base, so they must be in memory. */
 async function gather(source: Source): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let size = 0;

@@ -1,6 +1,6 @@
-// A large blob on its way in. Its chunks arrive in commits of a few megabytes; until the last one they are held by a
-// row of their own (form 4) under a random name. So they are never without an owner, a crash leaves an owner that
-// expires, and the last commit only hands them over.
+// The upload of a large blob. Its chunks are written in commits of a few megabytes. Until the last commit, a holder row
+// (form 4) with a random name keeps them. So chunks always have an owner, the owner expires after a crash, and the last
+// commit only moves the chunks to the blob.
 
 import type { BlobWrite, Commit, Refusal, Write } from "../../contracts/storage/commit.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
@@ -11,10 +11,10 @@ import { type BlobClaim, FORM, PART, renewal } from "./claims.ts";
 import { takeApart } from "./drop.ts";
 import { placePlain, renew } from "./put.ts";
 
-/** Bytes of one commit, so that neither the event loop nor the write-ahead log is held up by a large blob. */
+/** Bytes per commit, so that a large blob blocks neither the event loop nor the write-ahead log. */
 export const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** How long an upload may stand still. */
+/** How long an upload may make no progress. */
 const UPLOAD_MS = 3600 * 1000;
 
 const LAST_ORD = Number.MAX_SAFE_INTEGER;
@@ -53,7 +53,7 @@ export class Upload {
     this.#chunks += chunks.length;
   }
 
-  /** Chunks that are there already are neither compressed nor sent again. */
+  /** Existing chunks are neither compressed nor sent again. */
   async #known(digests: readonly Uint8Array[]): Promise<Map<string, BlobRow>> {
     const rows = await Promise.all(
       digests.map((digest) => this.#context.storage.query("blob.head", { sha256: digest })),
@@ -84,7 +84,7 @@ export class Upload {
     return digest;
   }
 
-  /** What a commit that puts the blob must also hold: the chunks become its own, and the holder goes. */
+  /** The further writes of the commit that puts the blob: the chunks move to the blob, and the holder is removed. */
   handOver(digest: Uint8Array): Write[] {
     return [
       { op: "run", statement: "links.makeRoom", params: [digest, this.holder] },
@@ -132,7 +132,7 @@ export function dropHolder(holder: Uint8Array): Write[] {
   ];
 }
 
-/** Keeps a blob that is there from going until the holder does; false when there is none. */
+/** Makes the holder keep an existing blob; false if there is none. */
 export async function hold(context: BlobContext, holder: Uint8Array, digest: Uint8Array): Promise<boolean> {
   const outcome = await context.storage.commit({
     uses: [[digest, 0]],

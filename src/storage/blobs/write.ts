@@ -1,4 +1,4 @@
-// Storing ordinary bytes: small ones whole, large ones in chunks that other blobs share. A ref is answered only after
+// Storing ordinary bytes: small ones whole, large ones in chunks that other blobs share. A ref is returned only after
 // the commit that makes it durable (BL2).
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -23,7 +23,10 @@ export async function storeBytes(context: BlobContext, bytes: Uint8Array, claim:
   return (await renew(context, digest, claim)) ? digest : storeSource(context, [bytes], claim);
 }
 
-/** A stream of any length in bounded memory; it is large only once there is a chunk's worth of proof. */
+/**
+ * Stores a stream of any length in bounded memory. It is treated as large once it is longer than the limit for whole
+ * blobs.
+ */
 export async function storeSource(context: BlobContext, source: Source, claim: BlobClaim): Promise<Uint8Array> {
   const hash = createHash("sha256");
   const small: Uint8Array[] = [];

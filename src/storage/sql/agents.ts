@@ -10,7 +10,10 @@ const BLOCK = "b.label, b.char_limit, b.description, b.read_only, b.version, b.c
 
 const PAYLOAD = "p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key";
 
-/** A block with the value of its current version; one whose value is gone is reported, not left out. */
+/**
+ * A block with the value of its current version. A block whose value is missing is still returned, so that the damage
+ * is reported.
+ */
 const VALUE =
   "LEFT JOIN block_versions v ON v.block_id = b.id AND v.version = b.version LEFT JOIN blobs p ON p.no = v.value";
 
@@ -85,7 +88,7 @@ export const statements = () => ({
 });
 
 export const guards = () => ({
-  // A deleted agent answers too: its id may be created again, and that must not happen twice.
+  // Includes deleted agents: their ids may be created again, but only once.
   "agent.version": "SELECT version AS value FROM agents WHERE id = ?",
   "block.version": "SELECT version AS value FROM blocks WHERE id = ?",
 });

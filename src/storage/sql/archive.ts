@@ -17,7 +17,7 @@ function selected(table: ArchivedTable): string {
   return `SELECT ${columns.join(", ")} FROM ${table} r`;
 }
 
-/** Rows whose events lie behind a seq and up to another; parameters: session's number, after, up to. */
+/** Rows whose events come after a seq, up to another; parameters: session's number, after, up to. */
 function logged(table: ArchivedTable): string {
   const order = table === "state" ? "r.seq, r.branch, r.ord, r.key" : "r.seq";
   return `${selected(table)} WHERE r.session_no = :session AND r.seq > :after AND r.seq <= :upTo ORDER BY ${order}`;
@@ -48,7 +48,10 @@ function marked(column: string): string {
   return `(SELECT ${sums} FROM invocations r WHERE r.${column} = s.no)`;
 }
 
-/** Of those that name a session: numbers and seqs only grow, so that no two sets of them have all these sums. */
+/**
+ * A fingerprint of the rows that name a session: numbers and seqs only grow, so two different sets do not have the same
+ * sums.
+ */
 const MARKED =
   `SELECT ${marked("callee_session_no")} || '/' || ${marked("source_session_no")} AS value ` +
   "FROM sessions s WHERE s.id = :session";
@@ -56,7 +59,7 @@ const MARKED =
 /** A head by its id, if it is of the session that it should be of. */
 const HEAD_OF = "(SELECT h.no FROM heads h JOIN sessions o ON o.no = h.session_no WHERE h.id = ? AND o.id = ?)";
 
-/** Where rows of others, or what is left of its own, name a session. */
+/** The columns in which rows of others, or kept rows of its own, name a session. */
 const NAMING_SESSIONS = [
   ["remains", "session_no"],
   ["events", "session_no"],
@@ -83,7 +86,7 @@ export const queries = () => ({
   "invocations.naming": `${NAMING}callee_session_no = ${THIS} UNION ${NAMING}source_session_no = ${THIS} ORDER BY 1, 2`,
   "invocations.marked": MARKED,
   /**
-   * The sessions that name a session of which only the name is here; and the sessions of that kind that a session
+   * The sessions that name a session of which only the name is here; and the sessions of this kind that a session
    * names.
    */
   "session.namers":
@@ -123,11 +126,11 @@ const COMPLETE = rowChecksumSql("sessions", {
 });
 
 export const statements = () => ({
-  /** Of a session that is here only in part: where it ends now. */
+  /** Sets the end of a session that is here only in part. */
   "session.remainsTo":
     "UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ?, " +
     `${keepChecksum("sessions", { created_at: "?" })} WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?`,
-  /** What was here in part is here whole. */
+  /** Turns a session that was here in part into a whole one. */
   "session.complete":
     "UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, " +
     "request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, " +

@@ -1,10 +1,10 @@
 // Blobs, their chunks and segments, and their collection in SQL. Every deletion checks again, in its own statement or
-// by guards, that the row is still unneeded: a put beside a collection always wins.
+// by guards, that no row needs the blob: a put that runs beside a collection always wins.
 import { keepChecksum, keepCounter, rowChecksumSql } from "./checksum.ts";
 
 const LINKED = "CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked";
 
-/** Everything but the body, which stands last in its row so that none of its pages is read for these. */
+/** All columns except the body. The body is the last column, so that its pages are not read for the others. */
 const HEAD =
   "b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, " +
   `b.epoch, b.condemned, b.created_at, ${LINKED}`;
@@ -20,8 +20,8 @@ const FRAME_BYTES =
 const CLOCK = "WITH clock(now) AS (SELECT CAST(:now AS BIGINT))";
 
 /**
- * Whether a blob is needed: by itself, or because a blob that holds it is. Links are at most two deep: a row's payload
- * names a blob, and that is made of chunks.
+ * Whether a blob is needed: by itself, or because a blob that contains or names it is needed. Links are at most two
+ * deep: a row's payload names a blob, and that is made of chunks.
  */
 function needed(blob: string, depth = 2): string {
   const isInTime = `${blob}.expires_at IS NULL OR ${blob}.expires_at > clock.now`;
@@ -103,15 +103,15 @@ function strays(table: string, column: string): string {
   );
 }
 
-/** Stamped like a put: a change of what a blob is needed for takes back its condemnation. */
+/** Stamped like a put: a change of its claim cancels the condemnation of a blob. */
 const STAMP = "condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc')";
 
 export const statements = () => ({
   /** Parameters: 0 or 1, twice, and the blob. */
   "blob.pin": `UPDATE blobs SET pinned = ?, ${STAMP}, ${keepChecksum("blobs", { pinned: "?" })} WHERE sha256 = ?`,
   "blob.drop": "DELETE FROM blobs WHERE sha256 = ? AND refs = 0",
-  // The blob is gone at once; what it was made of is under the new name and can be freed in small steps. Parameters: the
-  // new name twice, the old one.
+  // The blob is gone at once. Its parts belong to the new name and can be freed in small steps. Parameters: the new
+  // name twice, the old one.
   "blob.disown": `
     UPDATE blobs SET sha256 = ?, size = 0, form = 4, body = NULL, key = NULL, stored = 0, pinned = 0, expires_at = 0,
       checksum = ${rowChecksumSql("blobs", { sha256: "?", stored: "0", pinned: "0", expires_at: "0" })}
@@ -119,7 +119,7 @@ export const statements = () => ({
   "blob.regrow":
     `UPDATE blobs SET form = 3, body = NULL, key = NULL, stored = 0, ${keepChecksum("blobs", { stored: "0" })} ` +
     "WHERE sha256 = ?",
-  // Only a mark. The sweep of a later epoch asks everything again before it deletes.
+  // Only marks the blob. The sweep of a later epoch checks everything again before it deletes.
   "blobs.condemn": `
     UPDATE blobs SET condemned = ? WHERE no > ? AND no <= ? AND refs = 0 AND pinned = 0 AND condemned IS NULL
     AND expires_at IS NOT NULL AND expires_at <= ? AND epoch <= ?
@@ -154,7 +154,7 @@ export const statements = () => ({
 });
 
 export const guards = () => ({
-  /** All that keeps a blob alive, as one text: see claimsOf() in storage/blobs. */
+  /** Everything that keeps a blob alive, as one text: see storage/blobs/claims.ts. */
   "blob.claims":
     "SELECT no || ':' || form || ':' || refs || ':' || pinned || ':' || epoch || ':' || coalesce(expires_at, -1) " +
     "|| ':' || coalesce(condemned, -1) AS value FROM blobs WHERE sha256 = ?",

@@ -1,17 +1,17 @@
-// Captures: for every request and session of a coding agent the newest, and beside it those that went another way.
+// Captures: for every request and session of a coding agent the newest capture, and the diverged ones beside it.
 import { NEWEST_FIRST, OLDEST_FIRST, type Order } from "./list-order.ts";
 
 const COLUMNS =
   "c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, " +
   "c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, " +
   "c.saved_at, c.expires_at";
-/** One whose blob is gone is still a row, so that it can be reported. */
+/** A capture whose blob is missing is still returned, so that it can be reported. */
 const CAPTURES = `SELECT ${COLUMNS} FROM captures c JOIN sessions s ON s.no = c.session_no LEFT JOIN blobs b ON b.no = c.manifest`;
 
 /** An archive may have brought another, of another session. */
 const LAST = "ORDER BY c.no DESC LIMIT 1";
 
-/** As long as their time is not over. */
+/** Captures that have not expired. */
 function list(where: string, order: Order): string {
   return (
     `${CAPTURES} WHERE ${where}c.no ${order.past} :last AND (c.expires_at IS NULL OR c.expires_at > :now) ` +
@@ -19,7 +19,7 @@ function list(where: string, order: Order): string {
   );
 }
 
-/** Claims are no part of any session: they stand beside the facts about the store, and their names begin with "claim:". */
+/** Claims belong to no session: they are in the table of the store's facts, with names that begin with "claim:". */
 const CLAIM = "SELECT value FROM holdfast_meta WHERE name = :name";
 
 export const queries = () => ({
@@ -56,7 +56,7 @@ export const statements = () => ({
   "claim.put":
     "INSERT INTO holdfast_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   "claim.remove": "DELETE FROM holdfast_meta WHERE name = ?",
-  /** As it was read: one that its owner has written since then stays. */
+  /** Deletes the claim only as it was read: if its owner has written since, it stays. */
   "claim.sweep": "DELETE FROM holdfast_meta WHERE name = ? AND value = ?",
 });
 

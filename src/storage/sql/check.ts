@@ -1,5 +1,5 @@
-// What the checker reads: stored columns, each number beside what it names, in pages by key. A row comes with the event
-// of its seq, in one statement, so that a commit between two reads looks like nothing.
+// What the checker reads: stored columns, each number beside what it names, in pages by key. A row is read with the
+// event of its seq in one statement, so that a commit between two reads is not mistaken for damage.
 import type { OwnedTable } from "../../contracts/storage/check-queries.ts";
 import { REFS_ASKED } from "../../contracts/storage/store-check-queries.ts";
 import { CALL_BLOBS, EVAL_BLOBS, REFERRING } from "./references.ts";
@@ -52,7 +52,7 @@ const INVOCATION_HEADS = [
   ["source_head", "source_head"],
 ] as const;
 
-/** Of rows r: those behind the row with the key whose columns are the parameters. */
+/** Rows r after the row whose key columns are the parameters. */
 export function behindKey(key: readonly string[]): string {
   const columns = key.map((column) => `r.${column}`).join(", ");
   const values = key.map((column) => `:${column}`).join(", ");
@@ -93,10 +93,10 @@ function referring(): string {
   return [...rows, block].join(" UNION ");
 }
 
-/** Rows that are named of each blob. */
+/** How many referring rows are named for each blob. */
 const REFERRERS = 5;
 
-/** From one session's number to the next that occurs, however many rows each has. Parameters: after, how many. */
+/** The next session numbers that occur, regardless of how many rows each has. Parameters: after, how many. */
 function strays(table: OwnedTable): string {
   return (
     `WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM ${table} r WHERE r.session_no > :after) ` +

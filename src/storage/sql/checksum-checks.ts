@@ -10,7 +10,7 @@ function isProven(table: CheckedTable): string {
   return LATE.has(table) ? `(r.checksum IS NULL OR ${wanted})` : `(r.checksum IS NOT NULL AND ${wanted})`;
 }
 
-/** Their rows of before checksums get one when they are written again. */
+/** Old rows of these tables have no checksum until they are written again. */
 const LATE: ReadonlySet<CheckedTable> = new Set<CheckedTable>(["blobs", "segment_frames"]);
 
 /** Damaged rows of a session. Parameters: the session's number, limit. */

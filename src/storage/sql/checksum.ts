@@ -4,7 +4,7 @@ import { type CheckedTable, coveredBy } from "../../core/checksum.ts";
 
 export type PartType = "int" | "text" | "bytes";
 
-/** How an engine computes a checksum: around the list of its parts, and of a part. */
+/** How an engine computes a checksum: of the list of parts, and of each part. */
 export interface ChecksumForm {
   readonly before: string;
   readonly after: string;
@@ -25,7 +25,7 @@ export function checksumSql(table: string, parts: readonly (readonly [type: Part
   return `#sum('${table}', ${parts.map(([type, value]) => `#${type}(${value})#`).join(", ")})#`;
 }
 
-/** Of a row of the table, or of what it becomes: `changes` are the columns that get another value. */
+/** The checksum of a row; `changes` are the columns that get another value. */
 export function rowChecksumSql(
   table: CheckedTable,
   changes: Readonly<Record<string, string>> = {},

@@ -7,21 +7,21 @@ import type { SessionPosition } from "./positions.ts";
 
 export interface LockedSession {
   readonly position: SessionPosition;
-  /** Why it takes nothing: it was deleted, or is here only as far as others inherit it. */
+  /** Why the session accepts no events: it was deleted, or is here only in part. */
   readonly gone: "session-deleted" | "session-partial" | null;
 }
 
 export interface CommitSnapshot {
   readonly sessions: Map<string, LockedSession>;
   readonly agents: Map<string, number>;
-  /** Names in question that are aliases: no session may be created under one. */
+  /** The names that are aliases: no session may be created with such a name. */
   readonly aliases: ReadonlySet<string>;
-  /** Until when each blob in question lives. */
+  /** When each blob of the batch expires. */
   readonly blobs: Map<string, number>;
   readonly guards: Map<string, Param>;
 }
 
-/** What any commit that uses a session may change without a guard of its own. */
+/** Values that any commit which uses a session may change without a guard. */
 const MOVING: ReadonlySet<string> = new Set([
   "state.version",
   "session.seq",
@@ -76,7 +76,8 @@ function refuse(commit: Commit, snapshot: CommitSnapshot, created: ReadonlySet<s
     // Archives keep the ids they have.
     if (!exists && use.mode !== "restore" && isReserved(use.id)) return { reason: "session-reserved", session: use.id };
   }
-  // Before the blobs: a blob may be gone because what the decision relied on is, and then that must be decided again.
+  // Guards are checked before blobs: if both fail, the blob may be gone because the guarded value changed, and the rule
+  // must decide again.
   for (const guard of commit.guards ?? []) {
     const actual = snapshot.guards.get(guardKey(guard)) ?? null;
     if (actual !== guard.expect) return { reason: "guard", guard, actual: actual as number | string | null };

@@ -67,8 +67,8 @@ for (const engine of ENGINES) {
           }),
         ],
       };
-      const onBranch = append("s", "relied", { guards: [{ check: "session.branch", key: ["s"], expect: 1 }] });
-      expect(seqs(await Promise.all([begins, onBranch].map((one) => storage.commit(one))))).toEqual([4, "guard"]);
+      const branchGuard = append("s", "relied", { guards: [{ check: "session.branch", key: ["s"], expect: 1 }] });
+      expect(seqs(await Promise.all([begins, branchGuard].map((one) => storage.commit(one))))).toEqual([4, "guard"]);
     });
 
     test("ST2 a commit that relies on a session's current head does not share a batch with one that publishes a head", async () => {

@@ -35,7 +35,7 @@ export const BLOB_LOOKUP =
   "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +
   `(SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 ${LOOKUP}`;
 
-/** `prepared`: see prepareLarge(); the commit is alone then. */
+/** `prepared`: see prepareLarge(); then the batch has only this commit. */
 export function* commitPlan(batch: readonly Commit[], dialect: Dialect, prepared?: readonly Step[]): Plan<BatchResult> {
   const snapshot = yield* readSnapshot(batch, dialect);
   const verdicts = judgeCommits(batch, snapshot);
@@ -59,7 +59,7 @@ function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Fou
   const found = new Map<string, Row[]>();
   for (const [i, step] of steps.entries()) {
     if (step.kind !== "query" || step.answers === undefined) continue;
-    // The same may be asked of several sessions.
+    // Several sessions may have the same agent.
     found.set(step.answers, [...(found.get(step.answers) ?? []), ...(rows[i] ?? [])]);
   }
   return Object.fromEntries(found) as FoundRows;
@@ -112,7 +112,7 @@ function changes({ guards, events }: Commit): boolean {
   return false;
 }
 
-/** Plain loops here and in what writes: this is the way of every append. */
+/** Plain loops here and in writing.ts, because every append runs this code. */
 function canFenceOne({ sessions, guards, uses, events, agents }: Commit, cached: CachedPositions): boolean {
   if (sessions === undefined || sessions.length === 0) return false;
   if (uses !== undefined && uses.length > 0) return false;
@@ -120,7 +120,7 @@ function canFenceOne({ sessions, guards, uses, events, agents }: Commit, cached:
   for (const use of sessions) {
     if (use.mode === "create" || use.mode === "restore" || !cached.sessions.has(use.id)) return false;
     if (use.agent !== undefined && !cached.agents.has(use.agent)) return false;
-    // The fence is on the sessions that move: one that only loses rows must be read and locked.
+    // The fence covers sessions that get events. A session that only loses rows must be read and locked.
     if (!(events?.some((event) => event.session === use.id) ?? false)) return false;
   }
   for (const agent of agents ?? []) if (!cached.agents.has(agent.id)) return false;
@@ -181,7 +181,7 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitS
           params: [...guard.key],
         }),
       ),
-      // The rows of their sessions are locked by now, so that the counts cannot change.
+      // The rows of these sessions are locked by now, so the counts cannot change.
       ...published.map((id): Step => ({ kind: "query", sql: QUERIES.get("branch.position").sql, params: [id] })),
     ],
     last: false,
@@ -284,10 +284,10 @@ function* createMissing(accepted: readonly Commit[], snapshot: CommitSnapshot): 
     last: false,
   };
   const [agentRows, sessionRows, ...taken] = rows.slice(settle.length + inserts.length);
-  if (taken.some((found) => found.length > 0)) throw new LostRace("a name was taken in the meantime");
+  if (taken.some((found) => found.length > 0)) throw new LostRace("another commit took the name in the meantime");
   for (const row of agentRows ?? []) snapshot.agents.set(String(row.id), Number(row.no));
   for (const row of sessionRows ?? []) snapshot.sessions.set(String(row.id), sessionOf(row));
-  // A session never leaves its first transaction without an event: seq 0 means that it is ours.
+  // A session gets an event in its first transaction, so seq 0 means that this transaction created it.
   return new Set(sessions.map((use) => use.id).filter((id) => positionOf(snapshot, id).seq === 0));
 }
 

@@ -1,5 +1,5 @@
-// What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields round trips of
-// steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
+// What the SQL implementation needs from an engine. A write transaction is a plan: a generator that yields round trips
+// of steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
 
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -62,14 +62,17 @@ export const NUL_ESCAPE = "5c7530303030";
 /** Where LOOKUP stands in a text, the engine puts its way of asking for one of many keys. */
 export const LOOKUP = "/*lookup*/";
 
-/** A session was not at its cached position: the commit must read it again. Nothing was written. */
+/** Thrown if a session was not at its cached position: the commit must read it again. Nothing was written. */
 export class StaleFence extends Error {}
 
-/** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
+/**
+ * Thrown if a plan noticed only under its locks that another commit was faster: the plan is made again. Nothing was
+ * written.
+ */
 export class LostRace extends Error {}
 
 export function closedError(): HoldfastError {
-  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
+  return new HoldfastError("Closed", "the store is closed", { hint: "Open the store again, or call close() last." });
 }
 
 /** One after the other, in one round trip; the rows are those of the last. */
@@ -79,12 +82,12 @@ export type Execute = (...sql: readonly string[]) => Promise<readonly Row[]>;
 export interface CommitLanes {
   readonly most: number;
   readonly waitMs: number;
-  /** How long this process has stood still in all: that is no waiting for others. */
+  /** How long this process was suspended in total; this time does not count as waiting. */
   stoodStillMs?(): number;
 }
 
 export interface TransactOptions {
-  /** How long it waits for the locks of others; the handle's `busyMs` when not given. */
+  /** How long it waits for locks of other transactions; default: the handle's `busyMs`. */
   readonly waitMs?: number | undefined;
   /**
    * Steps that the plan will run, known before it begins. Such a plan is large: it may take seconds, during which the event
@@ -95,9 +98,9 @@ export interface TransactOptions {
 
 export interface Driver {
   readonly dialect: Dialect;
-  /** Not given: one transaction at a time. */
+  /** Without it, one transaction at a time. */
   readonly lanes?: CommitLanes;
-  /** The rows of a read are there when it returns: to await them is no pause for the event loop. */
+  /** True if reads are synchronous: awaiting them does not let the event loop run. */
   readonly answersAtOnce: boolean;
   /**
    * Runs a plan; one that lost a race before anything happened is run again. StaleFence when a fence did not hold. StoreBusy
@@ -111,11 +114,11 @@ export interface Driver {
   inspect(sql: Sql, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]>;
   /** Statements outside a plan, in one transaction under the engine's migration lock; `create` may make the place for it. */
   migrate(create: boolean, run: (execute: Execute) => Promise<void>): Promise<void>;
-  /** Tells listeners in other processes; may be lost. */
+  /** Notifies listeners in other processes. A notification may be lost. */
   announce(sessions: Iterable<string>): void;
   /**
-   * Calls back when another connection may have written; null stands for any session. What this handle writes it need not
-   * tell. Returns how to stop.
+   * Calls back when another connection may have written; null stands for any session. Writes of this handle need not be
+   * reported. Returns a function that stops it.
    */
   watch(heard: (sessions: readonly string[] | null) => void): () => void;
   reclaim(): Promise<void>;
@@ -141,11 +144,11 @@ export interface Dialect {
   /** The greater of two values, NULL when one is. */
   greater(a: string, b: string): string;
   /**
-   * Said at the beginning of a migration: waits for the commits under way and keeps others out until it ends. None where
-   * the migration's own lock does that.
+   * The statement that begins a migration: it waits for commits under way and keeps others out until the migration
+   * ends. null if the migration's own lock does so.
    */
   readonly excludeCommits: readonly Sql[];
-  /** Epoch milliseconds by the server's clock, as `ms`; null when there is no server. */
+  /** Selects the server's clock in epoch milliseconds, as `ms`; null if there is no server. */
   readonly serverTime: Sql | null;
   readonly tableNames: Sql;
   /** Names and types of a table's columns, for the test that compares them with contracts/storage/tables.ts. */

@@ -11,7 +11,7 @@ interface ErasureSource {
   readonly table: string;
   readonly name: string;
   readonly column: string;
-  /** Which rows of the table; its parameters are the scope's (ScopeParams). */
+  /** The condition for the rows; its parameters are the scope's (ScopeParams). */
   readonly rows: string;
   readonly erase: string;
 }
@@ -24,17 +24,17 @@ const FORGET =
 const MINE = `session_no = :session AND agent_no = :agent AND seq <= :upTo AND ${LIVE}`;
 const OF_RUN = `session_no = :session AND agent_no = :agent AND run = :run AND seq <= :upTo AND ${LIVE}`;
 const OF_SESSION = "session_no = :session";
-/** What a live fork inherits of a session that goes is kept for it; parameters: the session's number. */
+/** Excludes rows of a deleted session that live forks inherit; parameters: the session's number. */
 const kept = (name: string) =>
   `EXISTS (SELECT 1 FROM remains k WHERE k.session_no = ${name}.session_no AND k.branch = ${name}.branch AND ${name}.seq <= k.upto)`;
 const goes = (name: string) => `${OF_SESSION} AND NOT ${kept(name)}`;
-/** Messages, and what events of runs carry. */
+/** Messages, and payloads in the events of runs. */
 const CONTENTS_OF_SESSION = `sha256 IS NOT NULL AND ${LIVE}`;
 const OF_JOURNAL = `session_no = :session AND run = :run AND seq >= :from AND seq <= :upTo AND agent_no IS NULL AND ${CONTENTS_OF_SESSION}`;
 const OF_SAVED =
   `${CONTENTS_OF_SESSION} AND (session_no, seq) IN ` +
   "(SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = :session AND c.agent_no = :agent AND c.run = '')";
-/** Payloads of what agents did, one row each. */
+/** Payloads of evals, calls, snapshots and heads, one row each. */
 const PAYLOADS: readonly (readonly [table: string, column: string])[] = [
   ...["code", "result", "final", "error"].map((column) => ["evals", column] as const),
   ...["request", "response", "result", "error"].map((column) => ["calls", column] as const),
@@ -60,7 +60,7 @@ const SCOPES: Readonly<Record<ErasedScope, ErasureSource>> = {
   allMessages: {
     ...EVENTS,
     rows: `${goes("events")} AND ${CONTENTS_OF_SESSION}`,
-    // With the messages that are kept for others stays the log they stand in, so that it can be verified elsewhere.
+    // If messages are kept for others, their log is kept too, so that it can still be verified.
     erase: `DELETE FROM events WHERE ${goes("events")}`,
   },
   journal: { ...EVENTS, rows: OF_JOURNAL, erase: FORGET + OF_JOURNAL },
@@ -91,7 +91,7 @@ function dead(where: ErasureSource): string {
 
 function texts(where: ErasureSource): Record<Part, string> {
   return {
-    // Counted once for all: a count per blob would read the scope again for each.
+    // Counted once for all blobs: a count per blob would read the scope again for each.
     release:
       "UPDATE blobs SET refs = blobs.refs - g.n FROM " +
       `(SELECT ${where.column} AS no, count(*) AS n FROM ${where.table} WHERE ${where.rows} GROUP BY ${where.column}) AS g ` +
@@ -121,7 +121,7 @@ function named(where: ErasureSource): string {
 
 type Part = "release" | "dropLinks" | "drop" | "erase";
 
-/** A part of a hash is enough to confirm a guess, so the index of short contents forgets with the rows. */
+/** A part of a hash is enough to confirm a guess, so the entries of the index are removed with the content. */
 function unindex(where: ErasureSource): string {
   return (
     "DELETE FROM word_refs WHERE (prefix, event_no) IN " +
@@ -156,7 +156,10 @@ function each<S extends ErasedScope, P extends string>(
 const OF_MESSAGES = ["messages", "run", "allMessages", "journal", "saved"] as const;
 const ALL = [...OF_MESSAGES, "allState", "allAnnotations", "allWork", "capture", "allCaptures"] as const;
 
-/** Where forks that are there, or of which something is kept, branched off. Parameters: the session's number, twice. */
+/**
+ * The positions at which forks branched off that exist or of which parts are kept. Parameters: the session's number,
+ * twice.
+ */
 const FORKED =
   "SELECT b.parent_branch, b.cut_seq FROM branches b JOIN sessions c ON c.no = b.session_no " +
   "WHERE b.parent_session_no = :session AND b.session_no <> :session AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k " +
@@ -166,7 +169,7 @@ const dropRows = Object.fromEntries(
   ROW_TABLES.map((table) => [`${table}.dropAll`, `DELETE FROM ${table} WHERE ${goes(table)}`]),
 ) as Readonly<Record<`${(typeof ROW_TABLES)[number]}.dropAll`, string>>;
 
-/** What is kept for others, without its content. Parameters: the seq to name as that of the erasure, session number. */
+/** Empties the rows that are kept for others. Parameters: the seq to name as that of the erasure, session number. */
 const EVAL_COLUMNS = ["code", "result", "final", "error", "salts"];
 const CALL_COLUMNS = ["request", "response", "result", "error", "salts"];
 const SNAPSHOT_COLUMNS = ["vars", "salt"];
@@ -177,16 +180,17 @@ const FORGET_HEADS = `UPDATE heads SET final = NULL, salt = NULL, final_summary 
 const FORGET_LABELS =
   `UPDATE invocations SET label = NULL, checksum = ${rowChecksumSql("invocations", { label: "NULL" })} ` +
   `WHERE ${OF_SESSION}`;
-// A key that held something holds nothing now, and not what it held before.
+// A key that had a value is now without one, and does not get its earlier value back.
 const FORGET_VALUES = `UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE ${OF_SESSION}`;
 
 /**
- * One row that was erased in another store: its blobs are released, and then it forgets them. Parameters: session
- * number, seq.
+ * Erases one row that was erased in another store: releases its blobs, and then empties its columns. Parameters:
+ * session number, seq.
  */
 const OF_SEQ = `${OF_SESSION} AND seq = ?`;
 const ROW_FORGETS: Readonly<Record<ErasedRow, string>> = {
-  // Erased by another event than here: the earlier event decides which heads still showed a placeholder.
+  // If both stores erased it with different events, the earlier event decides at which heads the content was still
+  // visible.
   events:
     "UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE " +
     `${OF_SEQ} AND (${LIVE} OR erased_seq > ?)`,
@@ -229,7 +233,7 @@ export const statements = () => ({
     "WHERE p.session_no = ? AND p.parent_session_no = ?) " +
     "SELECT CAST(? AS BIGINT), need.branch, max(need.upto) FROM need GROUP BY need.branch",
   "derivations.dropAll": `DELETE FROM derivations WHERE ${OF_SESSION}`,
-  // What leads from the kept rows to theirs stays with them.
+  // Links from kept rows to their blobs are kept too.
   "branches.dropAll":
     `DELETE FROM branches WHERE ${OF_SESSION} AND NOT EXISTS (SELECT 1 FROM remains k ` +
     "WHERE k.session_no = branches.session_no AND k.branch = branches.branch)",

@@ -1,16 +1,16 @@
-// What is known of a session's log that readers follow, and the readers that wait for it to grow.
+// The state of a session's log that readers follow, and the readers that wait for new events.
 import type { Environment } from "../../contracts/environment.ts";
 import type { LogFollower, LogMark } from "../../contracts/storage/storage.ts";
 
 /**
- * After readers were woken the log rests, so long for each of them, and what is written meanwhile reaches them together:
- * very many readers of one log must leave time for those that write to it. Few readers are woken at once.
+ * After readers were woken, the log wakes none for a time that grows with their number, and events written meanwhile
+ * reach them together. So very many readers of one log leave time for its writers. Few readers are woken without delay.
  */
 const REST_MS = 0.02;
 const SHORTEST_REST_MS = 1;
 
 interface Waiter {
-  /** Wakes when the log is longer; null: at the next look. */
+  /** Wakes when the log is longer than this; null: at the next check. */
   readonly after: number | null;
   readonly mark: number;
   readonly wake: () => void;
@@ -22,7 +22,7 @@ export class FollowedLog {
   readonly #waiters = new Set<Waiter>();
   /** Followers that have not stopped. */
   followers = 0;
-  /** Whether a follower has asked for something since the waker looked at all logs. */
+  /** Whether a follower has used the log since the waker's last check of all logs. */
   isUsed = true;
   #news = 0;
   #seq = 0;
@@ -36,7 +36,7 @@ export class FollowedLog {
     this.#environment = environment;
   }
 
-  /** Counts what became known, so that a reader can tell what is new to it. */
+  /** A counter of changes, so that a reader can tell what is new to it. */
   get news(): number {
     return this.#news;
   }
@@ -61,13 +61,13 @@ export class FollowedLog {
     for (const { after, wake } of [...this.#waiters]) if (after === null) wake();
   }
 
-  /** Nothing is learnt of it any more: a follower must come back and read before it waits again. */
+  /** The log is dropped: a follower must read again before it waits again. */
   drop(): void {
     this.#isDropped = true;
     for (const { wake } of [...this.#waiters]) wake();
   }
 
-  /** Tells the caller how to end the wait. */
+  /** Passes the caller a function that ends the wait. */
   wait(after: number | null, mark: number, ended: () => void): () => void {
     const waiter: Waiter = {
       after,
@@ -115,7 +115,7 @@ export interface FollowedLogs {
   detach(log: FollowedLog): void;
 }
 
-/** One reader. While it is busy with what it has read, nothing refers to it. */
+/** One reader. While it processes what it has read, nothing refers to it. */
 export class Follower implements LogFollower {
   readonly #session: string;
   readonly #logs: FollowedLogs;
@@ -134,7 +134,7 @@ export class Follower implements LogFollower {
   }
 
   async grown(after: number, { log, news }: LogMark): Promise<void> {
-    // A log that was dropped and is followed again does not know what was written in between.
+    // If a dropped log is followed again, events written in between are unknown.
     if (log === this.#log) await this.#wait(after, news);
   }
 

@@ -5,12 +5,12 @@ const SESSION = "(SELECT no FROM sessions WHERE id = :session)";
 const AGENT = "(SELECT no FROM agents WHERE id = :agent)";
 const COLUMNS =
   "s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, " +
-  // NULL where a blob should be and is not: the reader says so.
+  // NULL if the blob is missing: the reader reports the damage.
   "CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, " +
   "CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, " +
   "coalesce(b.store, '') AS store, b.key AS blob_key";
 
-/** Everything a message is, for the rows the inner query chose and in the order it says. */
+/** All columns of a message, for the rows of the inner query in its order. */
 function messages(inner: string, order: string): string {
   return (
     `SELECT ${COLUMNS} FROM (${inner}) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no ` +

@@ -3,7 +3,7 @@
 
 import { keepCounter } from "./checksum.ts";
 
-/** So much of a hash finds the row, which holds all of it. */
+/** This prefix of a hash finds the row, which contains the whole hash. */
 export const PREFIX = (column: string) => `substr(${column}, 1, 8)`;
 
 const UPTO = "(SELECT n FROM counters WHERE name = 'word_refs')";
@@ -21,7 +21,7 @@ export const queries = () => ({
     `${FOUND}word_refs r JOIN events e ON e.no = r.event_no ` +
     "WHERE r.prefix = :prefix AND e.sha256 = :sha256 AND e.words IS NOT NULL " +
     "ORDER BY r.event_no LIMIT 1",
-  // What is not in the index yet, a page at a time.
+  // Rows that are not in the index yet, a page at a time.
   "inline.scan":
     `${FOUND}events e WHERE e.no > :after AND e.no <= :upTo AND e.sha256 = :sha256 AND e.words IS NOT NULL ` +
     "ORDER BY e.no LIMIT 1",
@@ -37,10 +37,9 @@ export const statements = () => ({
   "inline.index":
     `INSERT INTO word_refs (prefix, event_no) SELECT ${PREFIX("sha256")}, no FROM events WHERE ${UNINDEXED} ` +
     "AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING",
-  // No further than there are rows: the numbers behind the last one may be given again.
-  // Parameters: up to which row, twice.
+  // Only up to the last row, because SQLite may reuse higher numbers. Parameters: up to which row, twice.
   "inline.indexed": `UPDATE counters SET n = ${LAST_UP_TO}, ${keepCounter(LAST_UP_TO)} WHERE name = 'word_refs'`,
-  // After rows were deleted: SQLite gives the highest numbers again.
+  // After rows were deleted: SQLite reuses the highest numbers.
   "inline.shorten": `UPDATE counters SET n = ${NEWEST}, ${keepCounter(NEWEST)} WHERE name = 'word_refs' AND n > ${NEWEST}`,
 });
 

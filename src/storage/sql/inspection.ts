@@ -16,7 +16,7 @@ export function tooManyRows(maxRows: number): HoldfastError {
   });
 }
 
-/** What has a limit of ours is refused before; this is for what shows only when the engine works on it. */
+/** Holdfast's own limits are checked before; this handles limits that only the engine reaches. */
 export function tooMuch(engine: string, cause: unknown): HoldfastError {
   const said = cause instanceof Error ? cause.message : String(cause);
   return new HoldfastError("InvalidQuery", `the query is too much for ${engine}: ${said}`, {

@@ -1,6 +1,6 @@
-// Large commits: those of an import, with very many rows as they were. Their rows are made ready for the engine before the
-// transaction begins, in slices of time, and the engine gets them in round trips of bounded size, so that neither making nor
-// writing them holds the event loop, and the store is locked for as short as can be.
+// Large commits of imports, with very many rows. Their rows are prepared before the transaction begins, in time slices,
+// and sent to the engine in round trips of bounded size, so that neither step blocks the event loop, and the store is
+// locked as briefly as possible.
 import type { Environment } from "../../contracts/environment.ts";
 import type { Commit } from "../../contracts/storage/commit.ts";
 import { runInSlices, TimeSlice } from "../../core/time-slice.ts";
@@ -9,14 +9,14 @@ import { restoreInSteps } from "./restore.ts";
 import { pieces } from "./row-pieces.ts";
 import { Script } from "./writing.ts";
 
-/** A commit with more rows is large. With fewer, what it takes to treat it so costs more than it saves. */
+/** A commit with more rows is large. With fewer rows, the preparation costs more than it saves. */
 const MOST_SMALL_ROWS = 2000;
 /** A step cannot be interrupted. */
 const ROWS_PER_STEP = 256;
 const BYTES_PER_STEP = 256 * 1024;
 const ROWS_PER_ROUND_TRIP = 2048;
 
-/** The steps of a large commit that do not depend on what is in the store; undefined: it is not large. */
+/** The steps of a large commit that do not depend on the store's content; undefined if the commit is not large. */
 export async function prepareLarge(
   batch: readonly Commit[],
   environment: Environment,
@@ -29,7 +29,7 @@ export async function prepareLarge(
   return script.steps().flatMap(split);
 }
 
-/** All of the steps; the last trip commits. None of them may be asked for its rows. */
+/** Runs all steps; the last trip commits. No step may return rows. */
 export function* inRoundTrips(steps: readonly Step[]): Plan<void> {
   let trip: Step[] = [];
   let rows = 0;

@@ -1,5 +1,5 @@
-// Branches and heads, and the rows of a session's work. Rows are versions: `first_seq` says of what, seq since when. What
-// was visible at a point is, of each, the newest version up to there.
+// Branches and heads, and the rows of a session's work. Rows are versions: `first_seq` identifies the row, and `seq` is
+// the event of the version. The state at a position is, for each row, the newest version up to it.
 
 const NOW = "9007199254740991";
 const AGENT = "(SELECT no FROM agents WHERE id = :agent)";
@@ -65,7 +65,10 @@ const MESSAGE_COLUMNS =
   "CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, " +
   "coalesce(b.store, '') AS store, b.key AS blob_key";
 
-/** What was cleared by then is not there; what was cleared later is, without its content. Parameters: the stretch, limit. */
+/**
+ * Leaves out messages that were cleared by then, and includes later cleared ones without content. Parameters: the
+ * stretch, limit.
+ */
 function messagesAt(order: string): string {
   return (
     `SELECT ${MESSAGE_COLUMNS} FROM (SELECT e.session_no, e.agent_no, e.seq, e.role, e.run, e.key, e.at, e.sha256, e.words, ` +
@@ -209,7 +212,7 @@ export const queries = () => ({
     "WHERE c.session_no = :session AND c.branch = :branch AND c.seq <= :upTo ORDER BY c.seq",
   "messages.at": messagesAt("ASC"),
   "messages.lastAt": messagesAt("DESC"),
-  // Of those that were there, whose they are and how many: what a context leaves out is counted, not read.
+  // Counts messages by agent and run: messages that a context leaves out are counted, not read.
   "messages.count": countedBy("CAST(NULL AS TEXT)", "e.agent_no"),
   "messages.countRuns": countedBy("e.run", "e.agent_no, e.run"),
   "messages.erasedUpTo": `SELECT max(e.erased_seq) AS value FROM events e WHERE ${STRETCH("e")} AND e.agent_no IS NOT NULL`,

@@ -269,14 +269,14 @@ export interface MigrateOptions {
   readonly create: boolean;
   readonly migrate: boolean;
   readonly environment: Environment;
-  /** Told in errors. */
+  /** The name of the store in errors. */
   readonly target: string;
 }
 
 const META = "holdfast_meta";
 const MOST_ATTEMPTS = 5;
 
-/** Which schema the store has now; every commit asks for it, see schema-fence.ts. */
+/** The store's present schema version; every commit reads it, see schema-fence.ts. */
 export const SCHEMA_QUERY = `SELECT value FROM ${META} WHERE name = 'schema'`;
 
 export function renderDdl(dialect: Dialect, ddl: string): string {
@@ -286,8 +286,8 @@ export function renderDdl(dialect: Dialect, ddl: string): string {
 }
 
 /**
- * Brings the store to the newest schema under the engine's lock; a newer one is refused, never half-read. Tests pass
- * migrations of versions that are still to come.
+ * Migrates the store to the newest schema under the engine's lock. A newer schema is refused. Tests pass migrations of
+ * future versions.
  */
 export async function migrate(
   driver: Driver,
@@ -295,7 +295,7 @@ export async function migrate(
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<StoreMeta> {
   const newest = newestOf(migrations);
-  // Ordinarily there is nothing to do, and then the migration takes no lock and waits for none.
+  // Usually there is nothing to do; then no lock is taken.
   const current = await readMeta(driver.dialect, (sql) => driver.read(sql, []), options);
   if (current?.schemaVersion === newest) return current;
   for (let attempt = 1; ; attempt++) {

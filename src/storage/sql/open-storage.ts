@@ -1,4 +1,4 @@
-// From a driver to a store that can be used: its clock, its schema in the version that this code knows, and what it is called.
+// Makes a storage from a driver: measures its clock, migrates its schema, and reads its id.
 import type { Environment } from "../../contracts/environment.ts";
 import type { StoreClock, StoreInfo } from "../../contracts/holdfast.ts";
 import type { Driver } from "./driver.ts";
@@ -10,19 +10,19 @@ export interface OpenStorageOptions {
   readonly create: boolean;
   readonly migrate: boolean;
   readonly environment: Environment;
-  /** What errors and `info` call it: never a password. */
+  /** The name in errors and in `info`; it contains no password. */
   readonly target: string;
 }
 
 export interface OpenedStorage {
   readonly storage: SqlStorage;
   readonly info: StoreInfo;
-  /** Its wall clock is the store's. */
+  /** An environment whose wall clock is the store's clock. */
   readonly environment: Environment;
   readonly clock: () => StoreClock;
 }
 
-/** The driver is closed where this fails. */
+/** Closes the driver if this fails. */
 export async function openStorage(driver: Driver, options: OpenStorageOptions): Promise<OpenedStorage> {
   try {
     const { environment, clock } = await openClock(driver, options.environment);

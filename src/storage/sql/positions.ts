@@ -16,11 +16,11 @@ export interface SessionPosition {
   readonly branch: number;
   readonly messages: number;
   readonly stateSeq: number;
-  /** Of its branch, where it is known: a head counts what came after the head before it. */
+  /** The position of its branch, if known: a head counts the rows since the head before it. */
   readonly branchPosition: BranchPosition | undefined;
 }
 
-/** Neither rows that heads count nor heads. */
+/** Tables with neither heads nor rows that heads count. */
 const UNCOUNTED_STATEMENTS: ReadonlySet<StatementName> = new Set<StatementName>([
   "run.move",
   "run.goOn",
@@ -101,7 +101,9 @@ function isImpliedBySession({ check }: Guard): boolean {
 }
 
 export interface BatchResult {
-  /** null: this commit relies on something an earlier one of the batch changes; it must go in a later batch. */
+  /**
+   * null if the commit relies on something that an earlier commit of the batch changes: it must go into a later batch.
+   */
   readonly outcomes: readonly (Outcome | null)[];
   readonly sessions: ReadonlyMap<string, SessionPosition>;
   readonly agents: ReadonlyMap<string, number>;
@@ -114,7 +116,7 @@ const MOST_AGENTS = 100;
 interface CachedSession {
   position: SessionPosition;
   readonly agents: Map<string, number>;
-  /** Guards that held at the position: a few. */
+  /** The latest guards that held at the position. */
   guards: readonly Guard[];
 }
 
@@ -132,7 +134,7 @@ export class PositionCache {
         const session = this.#sessions.get(id);
         if (session === undefined) continue;
         sessions.set(id, session.position);
-        // One position implies the others: the batch commits only if every one of them holds.
+        // The batch commits only if every position still holds.
         copyNumbers(commit, session.agents, agents);
       }
     }

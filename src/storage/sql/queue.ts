@@ -7,10 +7,10 @@ import type { Commit, Outcome } from "../../contracts/storage/commit.ts";
 import { guardKey } from "./commit-verdicts.ts";
 import type { CommitLanes } from "./driver.ts";
 
-/** Members of one batch; more would hold the event loop longer than others can bear. */
+/** The maximum number of commits in a batch; more would block the event loop for too long. */
 const MOST_COMMITS = 128;
 const MOST_EVENTS = 512;
-/** A batch under way for so long is stuck: others no longer wait for it to end. */
+/** A batch that is under way for this long is stuck: other batches no longer wait for it. */
 const STUCK_MS = 100;
 /** How long a batch of several commits waits for locks: if one of them is stuck, the others continue without it. */
 const SHARED_WAIT_MS = 200;
@@ -20,7 +20,9 @@ interface Waiting {
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
   readonly since: number;
-  /** Commits that did not get their locks and touch the same things: they are tried together and with nothing else. */
+  /**
+   * Commits that did not get their locks and touch the same rows: they are tried together, and with no other commit.
+   */
   group: object | null;
 }
 
@@ -43,7 +45,7 @@ export class CommitQueue {
   #isWatching = false;
   #idle: (() => void)[] = [];
 
-  /** `write` answers null for a commit that must go in a later batch. */
+  /** `write` returns null for a commit that must go into a later batch. */
   constructor(environment: Environment, write: WriteBatch, lanes?: CommitLanes) {
     this.#environment = environment;
     this.#write = write;
@@ -66,7 +68,9 @@ export class CommitQueue {
     }
   }
 
-  /** In a later turn of the event loop: those just acknowledged may ask for more, which then shares the next batch. */
+  /**
+   * In a later macrotask, so that callers of acknowledged commits can queue further ones, which share the next batch.
+   */
   #startLater(): void {
     if (this.#isStarting) return;
     this.#isStarting = true;
@@ -91,7 +95,7 @@ export class CommitQueue {
     }
   }
 
-  /** Looks after a while whether what is under way is stuck, so that others may start. */
+  /** Checks after a while whether the batches under way are stuck, so that others may start. */
   #watch(): void {
     if (this.#lanes === null || this.#isWatching) return;
     this.#isWatching = true;
@@ -128,7 +132,7 @@ export class CommitQueue {
     return this.#waiting.splice(0, count);
   }
 
-  /** The next that touch nothing that is under way, nor anything that a commit before them waits for. */
+  /** The next commits that share nothing with batches under way or with earlier waiting commits. */
   #takeApart(): readonly Waiting[] {
     const busy = new Set<string>();
     for (const batch of this.#running) {
@@ -181,7 +185,7 @@ export class CommitQueue {
     }
   }
 
-  /** For how long a commit has waited: time in which this process stood still does not count. */
+  /** How long a commit has waited, without time in which this process was suspended. */
   #clock({ stoodStillMs }: CommitLanes): number {
     return this.#environment.monotonic() - (stoodStillMs?.() ?? 0);
   }

@@ -1,5 +1,5 @@
-// Which rows refer to a blob, and what each session refers to. No index leads from a blob to its rows: each of these is a
-// walk through all rows, asked by people and on no hot path.
+// Which rows refer to a blob, and what each session refers to. No index leads from a blob to its rows, so each of these
+// reads all rows; people run them, and they are on no hot path.
 export const EVAL_BLOBS = ["code", "result", "final", "error"] as const;
 export const CALL_BLOBS = ["request", "response", "result", "error"] as const;
 

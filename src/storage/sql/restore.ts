@@ -36,7 +36,7 @@ function isChecked(table: string): table is CheckedTable {
   return coveredBy(table) !== null;
 }
 
-/** What no archive has, because it follows from the row: see ownCells(). */
+/** Columns that are not in archives because they are derived from the row: see ownCells(). */
 function ownColumns(table: ArchivedTable): readonly BulkColumn[] {
   if (isChecked(table)) return [{ name: "checksum", type: "text", value: "?" }];
   return table === "runs" ? [{ name: "held", type: "int", value: "?" }] : [];
@@ -47,7 +47,7 @@ function ownCells({ table, row }: RestoredRow): readonly Param[] {
   return table === "runs" ? [isHeldRun({ beat: Number(row.beat) }) ? 1 : 0] : [];
 }
 
-/** Without ON CONFLICT: a row that is there already must fail the transaction, and not be taken for ours. */
+/** Without ON CONFLICT: if a row exists already, the transaction must fail. */
 export const restoreSpec = memoize((table: ArchivedTable): BulkSpec => {
   const columns = portableColumns(table)
     .filter(({ column }) => LATER[table] !== column)

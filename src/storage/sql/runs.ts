@@ -64,7 +64,7 @@ const TOMBSTONE =
   "limits = substr(limits, 1, 0), priority = 0, lease_ms = 0, tokens = 0, cost_usd = NULL, created_at = 0, updated_at = 0, " +
   "ended_at = 0";
 
-/** What the log says of them, too: all of a session. */
+/** All rows of a session that the log repeats. */
 export const CHECKED = {
   signals: "SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = :session",
   decisions: "SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = :session",

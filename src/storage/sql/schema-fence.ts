@@ -5,7 +5,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { Row, Step } from "./driver.ts";
 import { SCHEMA_QUERY, SCHEMA_VERSION } from "./migrations.ts";
 
-/** What a fence requires. One that fails is planned again, and that plan says what is wrong. */
+/** The condition of a fence. If it fails, the commit is planned again, and that plan reports the error. */
 export const KNOWN_SCHEMA = `${SCHEMA_QUERY} AND value = '${SCHEMA_VERSION}'`;
 
 /** The first step of a plan: on PostgreSQL it also keeps migrations out until the transaction ends. */
@@ -34,7 +34,7 @@ export function requireKnownSchema(rows: readonly Row[] = []): void {
       },
     );
   }
-  throw new HoldfastError("StoreCorrupted", "the store does not say which schema it has", {
+  throw new HoldfastError("StoreCorrupted", "the store contains no schema version", {
     hint: "Nothing was written. Restore a backup.",
   });
 }

@@ -5,7 +5,7 @@ import type { Environment } from "../../contracts/environment.ts";
 import type { StoreClock } from "../../contracts/holdfast.ts";
 import type { Driver } from "./driver.ts";
 
-/** How often the server is asked, at most this long after the last time; sooner if the machine's clock was set. */
+/** The interval between two measurements; shorter if the machine's clock was set. */
 export const REMEASURE_MS = 60_000;
 /** The least time between two attempts. */
 const RETRY_MS = 1000;
@@ -68,7 +68,7 @@ export class ServerClock {
       this.#last = await measure(this.#environment, this.#readServer, this.#last);
       this.#logDrift();
     } catch (error) {
-      // The last measurement counts on; whether the server can be reached is for commits and reads to say.
+      // Keep the last measurement. Commits and reads report whether the server can be reached.
       this.#environment.log("debug", "store.clock", { error: String(error) });
     } finally {
       this.#isMeasuring = false;
@@ -119,7 +119,7 @@ export interface Timekeeping {
   readonly clock: () => StoreClock;
 }
 
-/** By the server's clock if there is one, unless the environment is a simulation that is the time itself. */
+/** Uses the server's clock if there is one, unless the environment is its own time source, as in a simulation. */
 export async function openClock(driver: Driver, environment: Environment): Promise<Timekeeping> {
   const { serverTime } = driver.dialect;
   if (serverTime === null || environment.isTimeSource === true) {

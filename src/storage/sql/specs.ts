@@ -24,7 +24,7 @@ function writable(shape: TableShape): readonly BulkColumn[] {
     .map(([name, type]) => column(name, type));
 }
 
-/** A table without a key is written in its own way only. */
+/** A table without a key has its own statements. */
 function keyed(table: TableName): TableShape {
   const shape: TableShape = TABLES[table];
   if (shape.key.length === 0) throw new Error(`bug: rows of ${table} are not written like this`);
@@ -64,9 +64,7 @@ const LATER_EXPIRY =
   "CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL " +
   "WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END";
 
-/**
- * A put of a blob, hit or miss, stamps the current gc epoch and takes back a condemnation.
- */
+/** A put of a blob, new or existing, stamps the current gc epoch and cancels a condemnation. */
 export const PUT_BLOB: BulkSpec = {
   name: "blobs.store",
   table: "blobs",
@@ -129,7 +127,7 @@ export const ADD_LONG_EVENT = eventSpec("events.addLong", [
   { name: "content", type: "bytes", value: BLOB_NUMBER },
 ]);
 
-/** The head it continues is named by its id: the commit that published it knows nothing else of it. */
+/** The head that it continues is named by its id, because the commit knows only the id. */
 export const PUBLISH_HEAD: BulkSpec = {
   name: "heads.publish",
   table: "heads",
@@ -156,7 +154,7 @@ export const USE_BLOB: BulkSpec = {
   suffix: "",
 };
 
-/** Where a session's log and counters stand after a commit. */
+/** Updates a session's position and counters after a commit. */
 export const ADVANCE_SESSION: BulkSpec = {
   name: "sessions.advance",
   table: "sessions",

@@ -1,12 +1,12 @@
-// State: every value is a version that holds from its seq until the seq of the change that replaced it.
+// State: every value is a version that is valid from its seq until the seq of the change that replaced it.
 
 const COLUMNS =
   "st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, " +
   "b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key";
-/** A value whose blob is gone is still a row, so that it is reported and not left out. */
+/** A value whose blob is missing is still returned, so that the damage is reported. */
 const ROWS = `SELECT ${COLUMNS} FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = :session AND st.branch = :branch`;
 const CURRENT = `${ROWS} AND st.until_seq IS NULL`;
-/** What held at a seq, given twice. */
+/** The values that were valid at a seq, which is passed twice. */
 const HELD = `${ROWS} AND st.seq <= :upTo AND (st.until_seq IS NULL OR st.until_seq > :upTo)`;
 
 export const queries = () => ({

@@ -1,4 +1,4 @@
-// How much there is of everything, in SQL. Each is one scan: asked by people and `holdfast stats`, on no hot path.
+// The statistics of a store in SQL. Each is one scan; people run them, and they are on no hot path.
 
 import { TABLES } from "../../contracts/storage/tables.ts";
 import { IN_PART } from "../../core/session-lookup.ts";

@@ -35,7 +35,7 @@ export class SqlStorage implements Storage {
   readonly #schema: SchemaWatch;
   readonly #slice: TimeSlice;
   readonly #positions = new PositionCache();
-  /** null until something waits for a session: a program that only writes needs none. */
+  /** null until a caller waits for a session: a program that only writes needs no waker. */
   #waker: SessionWaker | null = null;
   #closing: Promise<void> | null = null;
 
@@ -166,7 +166,7 @@ function changedBy(batch: readonly Commit[], { outcomes, sessions }: BatchResult
   return changed;
 }
 
-/** For so long after the version was last seen, reads take it for granted. */
+/** How long reads rely on the last check of the schema version. */
 export const SCHEMA_CHECK_MS = 1000;
 
 /** Refuses reads of a store that was migrated beneath its handle. */
@@ -182,12 +182,12 @@ class SchemaWatch {
     this.#seenAt = environment.monotonic();
   }
 
-  /** A commit happened, which it does under the known schema only. */
+  /** Called after a commit, which succeeds only with the known schema. */
   confirm(): void {
     this.#seenAt = this.#environment.monotonic();
   }
 
-  /** Beside a read; null while the version was seen a moment ago. */
+  /** Checks the version while a read runs; null if it was checked a moment ago. */
   checkIfDue(): Promise<void> | null {
     if (this.#environment.monotonic() - this.#seenAt < SCHEMA_CHECK_MS) return null;
     const check = this.#checkNow();

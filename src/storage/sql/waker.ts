@@ -1,16 +1,19 @@
-// What wakes the readers that wait for a session. One waker serves a whole handle: it learns which sessions changed, from
-// the handle's own commits and from the engine's watch, and wakes the readers of these sessions only. Where the engine
-// cannot say which sessions changed, one lookup asks for the lengths of all followed logs at once.
+// Wakes the readers that wait for a session. One waker serves a whole handle. It gets the changed sessions from the
+// handle's own commits and from the engine's watch, and wakes only the readers of these sessions. If the engine cannot
+// say which sessions changed, one lookup reads the lengths of all followed logs.
 import type { Environment } from "../../contracts/environment.ts";
 import type { LogFollower } from "../../contracts/storage/storage.ts";
 import { type Driver, LOOKUP } from "./driver.ts";
 import { FollowedLog, type FollowedLogs, Follower } from "./followed-log.ts";
 
-/** A hint may be lost: so often the waker looks at all followed logs by itself. */
+/** The interval at which the waker checks all followed logs, because a notification may be lost. */
 const LOOK_MS = 2000;
-/** The engine is watched on for a little while: a reader that was woken usually waits again at once. */
+/** How long the engine is still watched without readers: a reader that was woken usually waits again at once. */
 const LINGER_MS = 200;
-/** After a look the waker rests, that many times as long as the look took: many tails must leave time for other work. */
+/**
+ * After a check the waker pauses for this multiple of the check's duration, so that many tails leave time for other
+ * work.
+ */
 const REST = 4;
 const LONGEST_REST_MS = 50;
 /** A wait that ends aborts its own timer: with a reason, because an AbortError would be made with its stack. */
@@ -23,7 +26,7 @@ export class SessionWaker implements FollowedLogs {
   readonly #environment: Environment;
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #followed = new Map<string, FollowedLog>();
-  /** Sessions to look at; null: all that are followed. */
+  /** Sessions to check; null: all followed sessions. */
   #requested: Set<string> | null = new Set();
   #isLooking = false;
   #unwatch: (() => void) | null = null;
@@ -148,7 +151,7 @@ export class SessionWaker implements FollowedLogs {
     for (;;) {
       await this.#environment.sleep(LOOK_MS, signal);
       if (signal.aborted) return;
-      // A reader that was abandoned, or is busy with what it has read, is no reason to look at its log.
+      // The log of a reader that was abandoned, or is processing what it has read, need not be checked.
       for (const followed of [...this.#followed.values()]) {
         if (!followed.isUsed && !followed.hasWaiters) this.#drop(followed);
         followed.isUsed = false;
@@ -191,13 +194,13 @@ export class SessionWaker implements FollowedLogs {
         found.set(String(id), { seq: Number(seq), isGone: deleted_at !== null });
       }
     } catch (error) {
-      // The next look comes in time; meanwhile nothing is lost but time.
+      // The next check follows in time, so a failure only causes a delay.
       this.#environment.log("debug", "waker.look", { error: String(error) });
       return;
     }
     for (const [i, followed] of logs.entries()) {
       const { seq, isGone } = found.get(followed.session) ?? { seq: 0, isGone: true };
-      // What the handle's own commits reported meanwhile may be newer than what was read.
+      // The handle's own commits may have reported a newer length meanwhile.
       followed.noteChange(followed.news === marks[i] ? seq : Math.max(seq, followed.seq), isGone);
       followed.looked();
     }

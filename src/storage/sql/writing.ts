@@ -1,5 +1,5 @@
-// The writing half of a batch: every event gets its seq and chain hash, every row its numbers. All of it is plain data
-// until the engine runs it.
+// Makes the writes of a batch: gives every event its seq and chain hash, and every row its numbers. The result is plain
+// data until the engine runs it.
 import type {
   CarriedPayload,
   Cell,
@@ -44,7 +44,7 @@ export interface Writing {
   /** Sessions whose log grew, in the order of their numbers. */
   readonly moved: readonly { readonly was: SessionPosition; readonly now: SessionPosition & { readonly at: number } }[];
   readonly outcomes: readonly Outcome[];
-  /** Positions for the cache. Only of sessions that moved: one that merely lost rows may have been deleted. */
+  /** Positions for the cache. Only of sessions that got events: a session that only lost rows may have been deleted. */
   readonly sessions: ReadonlyMap<string, SessionPosition>;
 }
 
@@ -119,7 +119,10 @@ class Batch {
     if (live !== undefined) live.position = { ...live.position, branchPosition: undefined };
   }
 
-  /** A rule that creates a session on purpose says so itself; one that only ensures it leaves that to the commit. */
+  /**
+   * If a rule creates a session explicitly, it writes the event itself; if it only ensures the session, the commit adds
+   * the event.
+   */
   #announce(commit: Commit, fresh: Set<string>): void {
     for (const use of commit.sessions ?? []) {
       if (!fresh.delete(use.id)) continue;
@@ -199,10 +202,10 @@ class Batch {
   }
 
   #published(live: LiveSession, { session, at }: EventDraft, head: HeadDraft): CompleteHead {
-    // As the commit found it: the code that made the head has counted what its own events add.
+    // The position as the commit read it; the rule that made the head has counted what its own events add.
     const { branchPosition } = live.was;
     if (branchPosition === undefined || live.head !== undefined) {
-      throw new Error("bug: a head whose branch was not looked at, or a second one in one commit");
+      throw new Error("bug: a head whose branch was not read, or a second one in one commit");
     }
     const { no, branch, seq, chain } = live.position;
     return completeHead(head, { session, no, branch, seq: seq + 1, chain, at }, branchPosition);
@@ -216,7 +219,7 @@ class Batch {
     this.script.row(this.#messageSpec, row);
   }
 
-  /** Any other event; those of a run name it, and may carry something. */
+  /** Adds any other event. An event of a run names the run, and may have a payload. */
   #journal(row: Param[], { run, type }: EventDraft, carried: CarriedPayload | null | undefined): void {
     const named = carried === undefined ? null : (run ?? null);
     row.push(type, named, carried?.sha256 ?? null, carried?.salt ?? null, carried?.inline ?? null);
@@ -281,7 +284,7 @@ const columnsOf = memoize((table: TableName): readonly string[] => {
   return Object.keys(columns).filter((name) => columns[name] !== "serial");
 });
 
-/** They change nothing that an insert reads and no unique index: inserts that follow may go before them. */
+/** Statements that change nothing that an insert reads, and no unique index: later inserts may run before them. */
 const DEFERRED_STATEMENTS: ReadonlySet<StatementName> = new Set<StatementName>(["run.goOn", "session.headTo"]);
 
 /**

@@ -14,7 +14,7 @@ function captured(more: Partial<NewCapture> = {}): NewCapture {
 }
 
 /** As it is in a store that took the bundle of another. */
-async function passedOn(captures: Captures, capture: NewCapture) {
+async function sendBundle(captures: Captures, capture: NewCapture) {
   const { id } = await captures.save(capture);
   return captures.putBundle(await captures.getBundle(id), { request: "req-2" });
 }
@@ -25,7 +25,7 @@ const strangers: readonly Case[] = [
       { role: "transcript", path: `project/${ID}.jsonl`, content: noise(5000, 1), grows: true },
       { role: "other", path: `session-env/${ID}/hook-0.sh`, content: bytes("touch pwned\n") },
     ];
-    const taken = await passedOn(captures, captured({ files }));
+    const taken = await sendBundle(captures, captured({ files }));
     assert.deepEqual(
       taken.files.map(({ path }) => path),
       [`project/${ID}.jsonl`],
@@ -45,11 +45,14 @@ const strangers: readonly Case[] = [
     const path = `export/${SES}.json`;
     const opencode = (more: object) =>
       captured({ agent: "opencode", sessionId: SES, files: [{ role: "export", path, content: content(more) }] });
-    const bad = await passedOn(captures, opencode({ permission: [deny, allow], share: { url: "https://x.example" } }));
+    const bad = await sendBundle(
+      captures,
+      opencode({ permission: [deny, allow], share: { url: "https://x.example" } }),
+    );
     const { info: kept } = JSON.parse(Buffer.from(await readAll(captures, bad.id, path)).toString());
     assert.deepEqual(kept, { ...info, permission: [deny] });
     assert.equal(bad.left.length, 2);
-    const good = await passedOn(captures, opencode({ permission: [deny] }));
+    const good = await sendBundle(captures, opencode({ permission: [deny] }));
     isSameBytes(await readAll(captures, good.id, path), content({ permission: [deny] }));
     assert.deepEqual(good.left, []);
   }),

@@ -39,7 +39,7 @@ export const doubtCases: readonly Case[] = [
       assert.equal(done.status, "completed");
       assert.equal(recorder.count("pay") - before, verdict === "retry" ? 1 : 0);
       const value = { result: "it was paid", retry: "paid" } as const;
-      if (verdict === "fail") assert.match(String(done.value), /^refused: a person said/);
+      if (verdict === "fail") assert.match(String(done.value), /^refused: a person decided/);
       else assert.equal(done.value, value[verdict]);
       assert.deepEqual(await texts(nouns, session), ["pay", JSON.stringify(done.value)], "nothing twice");
       const audit = (await log.read(session, { limit: 100 })).find(({ type }) => type === "run/answered");

@@ -65,7 +65,7 @@ export const replayCases: readonly Case[] = [
         await cutOff(runs, made(all), id, held.reached);
         for (const ends of ["done", "next"] as const) {
           const wrong = await refuses("NonDeterminism", () => runs.resume(made(["note"], ends), id));
-          assert.match(wrong.message, /1\/2 .* did tool pay .* gives its verdict without that/);
+          assert.match(wrong.message, /1\/2 .* did tool pay .* returns its verdict without that/);
         }
         await refuses("NonDeterminism", () => runs.resume(made([]), id));
         held.open();

@@ -1,5 +1,5 @@
-// From a URL to a pool of connections that have the settings a store relies on. Whether a connection pooler stands between
-// is found out here: it answers with a process id of its own, refuses settings at the start, or drops them.
+// From a URL to a pool of connections that have the settings a store relies on. Detects a connection pooler: it answers
+// with a process id of its own, refuses settings at the start, or drops them.
 import type postgresJs from "postgres";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
@@ -29,7 +29,7 @@ export interface ConnectOptions {
 export interface PostgresAccess {
   readonly pool: Pool;
   readonly settings: Settings;
-  /** Nothing that is set for a session is relied on: every transaction sets it for itself. */
+  /** True behind a pooler: settings of the session may be lost, so every transaction sets them itself. */
   readonly isPooled: boolean;
   /** The URL names a lock_timeout, which is then not lengthened. */
   readonly hasOwnLockTimeout: boolean;
@@ -59,12 +59,12 @@ const CLIENT_PARAMETERS = new Set([
   "max_lifetime",
   "sslrootcert",
 ]);
-/** Only a connection's start can say these. */
+/** These settings can only be set when a connection starts. */
 const START_PARAMETERS = new Set(["options", "application_name"]);
 
-/** Not a server's own process: something stands between. */
+/** The process id is not a server's: there is a pooler. */
 class PoolerFound extends Error {}
-/** The connection was closed at BEGIN: so a pooler does that gives every statement another connection. */
+/** The connection was closed at BEGIN, as by a pooler that gives every statement another connection. */
 class TransactionCut extends Error {}
 
 interface ParsedUrl {
@@ -156,7 +156,7 @@ async function openAccess(
           // A handle that has begun with direct connections cannot change to a pooler.
           if (error instanceof PoolerFound && isOpened) throw settingsRefused(target, ["search_path"]);
           if (!(error instanceof TransactionCut)) throw error;
-          // Once may be chance.
+          // A single failure may be chance.
           if (cuts > 0) throw settingsRefused(target, ["transactions"]);
         }
       }
@@ -186,7 +186,7 @@ async function verifyDirect(connection: Connection, settings: Settings): Promise
     if (rows.state?.pid !== pid || differingSettings(rows[0], settings).length > 0) throw new PoolerFound();
     connection.pid = pid;
   } catch (error) {
-    // What a pooler says to a setting at the start that it does not know.
+    // The error of a pooler for an unknown start setting.
     if (sqlState(error) === "08P01") throw new PoolerFound();
     throw error;
   }

@@ -64,11 +64,11 @@ export class Connection {
   #isOpen = false;
   #isEnding = false;
   #dialFailed: (error: unknown) => void = () => {};
-  /** When its answer is overdue, on the monotonic clock; null when nothing is under way. */
+  /** The deadline of its answer, on the monotonic clock; null if nothing is under way. */
   deadline: number | null = null;
   /** When the last trip of a plan was sent. */
   sentAt = 0;
-  /** It was destroyed because it did not answer in time. */
+  /** True if it was destroyed because it did not answer in time. */
   isLate = false;
   /** When it was opened, and since when it is unused. */
   openedAt = 0;
@@ -79,9 +79,9 @@ export class Connection {
   sharers = 0;
   /** When the answers of these are overdue. */
   readonly answersDue = new Set<{ at: number }>();
-  /** Whether the server still answers, while that is being asked. */
+  /** The probe under way, which checks whether the server still answers. */
   probe: Promise<boolean> | null = null;
-  /** Of the server process, where it is known to stay the same. */
+  /** The process id of the server, if it is known to stay the same. */
   pid: number | null = null;
 
   constructor(make: MakeClient, environment: Environment, isPrepared: boolean, onClose: (gone: Connection) => void) {
@@ -143,7 +143,7 @@ export class Connection {
     }
   }
 
-  /** On its way at once: the client starts a query only when it is waited for, and order is everything here. */
+  /** Sends at once: the client starts a query only when it is awaited, and the order matters here. */
   send(text: string, params: readonly Param[], prepare = true): Promise<readonly Row[]> {
     if (!this.#isOpen) return Promise.reject(closedError());
     const options = { prepare: prepare && this.#isPrepared };
@@ -174,7 +174,7 @@ export class Connection {
     this.#socket?.destroy();
   }
 
-  /** Tells the server, and does not wait long for it. */
+  /** Closes the connection at the server, without waiting long. */
   async end(): Promise<void> {
     this.#isOpen = false;
     this.#isEnding = true;

@@ -1,4 +1,4 @@
-// PostgreSQL's side of the differences.
+// What PostgreSQL does differently from SQLite.
 import { rowsText } from "../bulk.ts";
 import { type ChecksumForm, type PartType, renderChecksums } from "../checksum.ts";
 import type { BulkColumn, BulkSpec, Dialect, Param } from "../driver.ts";
@@ -128,7 +128,7 @@ function requiredPart({ requires }: BulkSpec): readonly string[] {
   return requires === undefined ? [] : [`required AS MATERIALIZED (${requires})`];
 }
 
-/** Locks in the order of the first key column before it changes anything, so that batches never wait in a circle. */
+/** Locks rows in the order of the first key column before it changes anything, so that batches never deadlock. */
 function fenceParts(spec: BulkSpec, width: number): { readonly parts: readonly string[]; readonly held: string } {
   if (width === 1) {
     const set = spec.columns.filter((column) => !spec.key.includes(column.name)).map((column) => `${column.name} = ?`);

@@ -45,9 +45,9 @@ const MOST_RACES = 100;
 const RACE_MS = 5.12;
 /** How long a statement whose answer is optional may wait for a connection, and for its answer. */
 const HINT_MS = 1000;
-/** A client that migrates or checks may think for so long between two statements. */
+/** How long a client that migrates or checks may pause between two statements. */
 const LONG_WORK_IDLE_MS = 60_000;
-/** Vacuuming, and rewriting a table, may take as long as it takes. */
+/** Vacuuming and rewriting a table have no time limit. */
 const UNBOUNDED_MS = 24 * 3_600_000;
 /** Connections that commits leave to reads. */
 const READERS = 2;
@@ -81,8 +81,8 @@ class PostgresDriver implements Driver {
   }
 
   /**
-   * Waits that long for locks; the first time only briefly, unless there is no more time anyway. Time in which this process
-   * stood still is no waiting.
+   * Waits this long for locks; the first time only briefly, unless little time is left. Time in which this process was
+   * suspended does not count.
    */
   async transact<T>(plan: () => Plan<T>, { waitMs = this.#options.busyMs }: TransactOptions = {}): Promise<T> {
     const { environment, busyMs } = this.#options;
@@ -103,7 +103,7 @@ class PostgresDriver implements Driver {
       } catch (error) {
         if (isStale(error)) throw new StaleFence();
         const now = clock();
-        // A race was lost before anything happened: the plan is made again from what is there now.
+        // A race was lost before anything happened: the plan is made again from fresh reads.
         if (!isRace(error) || attempt >= MOST_RACES || now >= deadline || (isLocked(error) && hasOwnLockTimeout)) {
           if (isLocked(error)) throw lockedError(pool.target, now - start, blockers.found, error);
           throw this.#error(error);
@@ -114,7 +114,7 @@ class PostgresDriver implements Driver {
     }
   }
 
-  /** The processes that hold what this server process waits for. */
+  /** The processes that hold the locks for which this server process waits. */
   async blockersOf(pid: number): Promise<readonly Blocker[]> {
     const { pool } = this.#access;
     const rows = await pool.hint(HINT_MS, WORK_MS, (connection) => connection.send(BLOCKERS, [pid]));
@@ -230,7 +230,7 @@ class PostgresDriver implements Driver {
     }
   }
 
-  /** Made only where it is not there: a role may own its schema and not be allowed to make one. */
+  /** Creates the schema only if it is missing: a role may own its schema but have no right to create one. */
   async #requireSchema(connection: Connection): Promise<void> {
     const { schema } = this.#options;
     const name = quoteIdentifier(schema);
@@ -282,7 +282,7 @@ class PostgresDriver implements Driver {
     return Object.keys(TABLES).map((table) => `${quoteIdentifier(this.#options.schema)}.${table}`);
   }
 
-  /** A statement that may not stand in a transaction, and may take as long as it takes. */
+  /** Runs a statement that is not allowed in a transaction, without a time limit. */
   async #maintain(text: string): Promise<void> {
     const { isPooled } = this.#access;
     await this.#within(UNBOUNDED_MS, async (connection) => {

@@ -1,4 +1,4 @@
-// From PostgreSQL's and the network's errors to typed errors that say what to do.
+// Converts errors of PostgreSQL and of the network to typed errors that say what to do.
 import { HoldfastError } from "../../../contracts/errors.ts";
 import { LostRace } from "../driver.ts";
 
@@ -69,7 +69,7 @@ export function isConnectionLost(error: unknown): boolean {
   return !(error instanceof HoldfastError) && LOST.has(sqlState(error) ?? "");
 }
 
-/** The connection is of no use after it. */
+/** Errors after which the connection cannot be used. */
 export function isFatal(error: unknown): boolean {
   const severity = error instanceof Error && "severity" in error ? error.severity : null;
   return isUnreachable(error) || severity === "FATAL" || severity === "PANIC";
@@ -136,7 +136,7 @@ function readOnlyError(error: unknown, target: string): HoldfastError {
 }
 
 function busyError(target: string, error: unknown): HoldfastError {
-  const why = error instanceof LostRace ? error.message : "others kept changing the same rows";
+  const why = error instanceof LostRace ? error.message : "other writers kept changing the same rows";
   return new HoldfastError("StoreBusy", `a commit to ${target} was given up and nothing was written: ${why}`, {
     details: { target, code: sqlState(error) },
     retryable: true,

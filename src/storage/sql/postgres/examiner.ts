@@ -61,7 +61,7 @@ function* compareSchema(
   }
 }
 
-/** Answers why something of it could not be run, or null. */
+/** Returns why a part of the check could not run, or null. */
 async function withAmcheck(
   connection: Connection,
   run: (amcheck: Amcheck) => Promise<string | null>,
@@ -155,7 +155,7 @@ function isDamage(error: unknown): boolean {
 
 const GRANT = "A superuser can run `CREATE EXTENSION amcheck` and grant EXECUTE on its functions to this role.";
 
-/** Why amcheck cannot be used; null: it is another error. */
+/** Why amcheck cannot be used; null if it is another error. */
 function reasonOf(error: unknown): string | null {
   switch (sqlState(error)) {
     case "42501":

@@ -1,5 +1,5 @@
-// What handles on one PostgreSQL store tell each other after commits: which sessions changed. A notification is a hint. It
-// may be lost, so nothing relies on it.
+// Notifications between handles on one PostgreSQL store: which sessions a commit has changed. A notification may be
+// lost, so nothing relies on it.
 import { createHash } from "node:crypto";
 import type { Environment } from "../../../contracts/environment.ts";
 import type { PostgresAccess } from "./connect.ts";
@@ -7,12 +7,12 @@ import { WORK_MS } from "./settings.ts";
 
 const ANNOUNCE_MS = 10;
 const PAYLOAD_BYTES = 7000;
-/** It does not wait for the disk, where it would keep commits waiting. */
+/** A notification does not wait for the disk, because commits would wait for it. */
 const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
-/** Behind a pooler nothing can be heard: everything is looked at so often. */
+/** Behind a pooler LISTEN does not work: all logs are checked at this interval. */
 const POLL_MS = 1000;
 
-/** Told the sessions that changed; null: any may have. */
+/** Called with the changed sessions; null if any session may have changed. */
 type OnChange = (sessions: readonly string[] | null) => void;
 
 export class Notifications {

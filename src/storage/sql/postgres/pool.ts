@@ -28,13 +28,13 @@ interface Waiter {
 
 export interface PoolOptions {
   readonly size: number;
-  /** Unused connections are closed after so long, and any after so long in all. */
+  /** When unused connections are closed, and when any connection is closed. */
   readonly idleMs: number;
   readonly lifeMs: number;
   readonly environment: Environment;
   /** Server and schema, never a password. */
   readonly target: string;
-  /** Opens one; it calls `onClose` when the connection is closed, for whatever reason. */
+  /** Opens a connection. `onClose` is called when it is closed for any reason. */
   readonly open: (onClose: (gone: Connection) => void) => Promise<Connection>;
 }
 
@@ -49,7 +49,7 @@ export class Pool {
   #isBackedOff = false;
   #backoffMs = 0;
   #isEnded = false;
-  /** Why the server had no room, while that lasts. */
+  /** The error while the server has no room for another connection. */
   #noRoom: unknown = null;
   /** When #tend began to wait, and by how much all its waits were too long. */
   #tendsSince = 0;
@@ -64,8 +64,8 @@ export class Pool {
   }
 
   /**
-   * How long this process has stood still in all (SIGSTOP, a blocked event loop), as far as a timer of its own shows.
-   * That time does not count as waiting.
+   * How long this process was suspended in total (SIGSTOP, a blocked event loop), measured by a timer. This time does
+   * not count as waiting.
    */
   stoodStillMs(): number {
     return this.#stoodStillMs + (this.#isTended ? this.#latenessMs() : 0);
@@ -76,7 +76,7 @@ export class Pool {
     return late > TEND_MS ? late : 0;
   }
 
-  /** Runs it on a connection that no other caller uses meanwhile. */
+  /** Runs `work` on a connection that no other caller uses meanwhile. */
   async alone<T>(waitMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#takeLiving("alone", waitMs);
     try {
@@ -119,7 +119,7 @@ export class Pool {
     }
   }
 
-  /** One that was idle for long is tried before anything is sent over it, and replaced when the server has ended it. */
+  /** Probes a connection that was idle for long before it is used, and replaces it if the server has ended it. */
   async #takeLiving(use: Use, waitMs: number): Promise<Connection> {
     for (;;) {
       const connection = await this.#take(use, waitMs);
@@ -175,7 +175,7 @@ export class Pool {
     });
   }
 
-  /** Time in which this process stood still does not count. */
+  /** Time in which this process was suspended does not count. */
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     for (let left = ms; left > 0 && !signal.aborted; ) {
       const before = this.stoodStillMs();
@@ -306,7 +306,7 @@ export class Pool {
     });
   }
 
-  /** What is still under way fails. */
+  /** Calls still under way fail. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#over.abort();

@@ -14,9 +14,9 @@ export interface SettingsOptions {
  * again with a longer wait, apart from the commits that it shared a transaction with.
  */
 export const FIRST_LOCK_MS = 200;
-/** A client that says nothing inside a transaction for so long is frozen or lost: the server ends the transaction. */
+/** A client that is silent inside a transaction for this long is frozen or lost: the server ends the transaction. */
 export const IDLE_IN_TRANSACTION_MS = 5000;
-/** What one statement may take beside its wait for locks. */
+/** How long one statement may take, without its wait for locks. */
 export const WORK_MS = 300_000;
 
 /** Verified: without them a store would be another one, would lose acknowledged writes, or would wait for ever. */
@@ -77,7 +77,7 @@ function literal(text: string): string {
 const READS = VERIFIED.map((name) => `current_setting('${name}') AS ${name}`);
 export const READ_SETTINGS = `SELECT pg_backend_pid() AS pid, ${READS.join(", ")}`;
 
-/** Names of settings that are not as they were asked for. */
+/** Names of settings that do not have the required values. */
 export function differingSettings(
   row: Readonly<Record<string, unknown>> | undefined,
   settings: Settings,

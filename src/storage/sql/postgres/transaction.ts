@@ -8,7 +8,10 @@ import { isConnectionLost, isFatal, isUnreachable, lostError, silentError } from
 import { IDLE_IN_TRANSACTION_MS, localSettings, type Settings, WORK_MS } from "./settings.ts";
 import { type PlanTexts, settle } from "./statements.ts";
 
-/** Whatever the database's default is: what is asked behind a lock must see what those before have done. */
+/**
+ * Set explicitly, because the database's default may differ: a read after a lock must see what earlier holders of the
+ * lock have committed.
+ */
 const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /** Beside its wait for locks, a trip of ordinary size is answered within that time unless the server hangs. */
 const ANSWER_MS = 10_000;
@@ -28,7 +31,7 @@ export interface RunnerOptions {
 }
 
 export interface LockWait {
-  /** How long each lock may be waited for; null: as the connection is set. */
+  /** The longest wait for each lock; null: the setting of the connection. */
   readonly lockMs: number | null;
   /** How long all of them together, before the server's silence means that it hangs. */
   readonly totalMs: number;
@@ -153,7 +156,7 @@ export class PlanRunner {
     let isHeavy = false;
     for (const step of steps) {
       if (step.kind === "bulk") rows += step.rows.length;
-      // An erasure is one short text and may be much work.
+      // An erasure is a short statement that may be much work.
       else if (step.kind === "query" && !QUICK.test(step.sql)) isHeavy = true;
     }
     const now = this.#options.environment.monotonic();

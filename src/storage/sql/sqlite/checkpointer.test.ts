@@ -107,7 +107,7 @@ test("ST6 a closed store has no thread left", async () => {
 });
 
 /** In a process of its own, which is to end well and say nothing but how many messages were sent and kept. */
-function runAlone(flags: readonly string[], before: string, after: string): void {
+function unwrapOutcome(flags: readonly string[], before: string, after: string): void {
   const program = `
     import { renameSync } from "node:fs";
     import { open } from ${JSON.stringify(path.resolve(import.meta.dirname, "../../../open.ts"))};
@@ -131,15 +131,15 @@ function runAlone(flags: readonly string[], before: string, after: string): void
 
 test("ST1 where no thread may be started, a commit that happened is not called failed and not done again", () => {
   // Allowed everything but threads.
-  runAlone(["--permission", "--allow-fs-read=*", "--allow-fs-write=*"], "", "await hf.close();");
+  unwrapOutcome(["--permission", "--allow-fs-read=*", "--allow-fs-write=*"], "", "await hf.close();");
 });
 
 test("ST1 a thread that cannot open the file fails alone", () => {
   // Existing connections continue; the thread finds nothing under the old name.
   const folders = [path.dirname(file), path.join(folder, "there")].map((one) => JSON.stringify(one));
-  runAlone([], `renameSync(${folders.join(", ")});`, "await hf.close();");
+  unwrapOutcome([], `renameSync(${folders.join(", ")});`, "await hf.close();");
 });
 
 test("ST6 a process that leaves its store open ends all the same", () => {
-  runAlone([], "", "");
+  unwrapOutcome([], "", "");
 });

@@ -1,5 +1,5 @@
-// Moves what commits left in the WAL into the database from a thread of its own. A commit that did it would hold the
-// event loop for as long as it takes to write and sync all those pages.
+// Checkpoints the WAL in a separate thread. A commit that did so would block the event loop while all these pages are
+// written and synced.
 import type { Worker } from "node:worker_threads";
 
 /** Plain JavaScript in a string: it needs no file beside the bundle it ends up in. */
@@ -50,7 +50,7 @@ export class Checkpointer {
     this.#worker.unref();
   }
 
-  /** Returns at once; what is asked meanwhile is done by the next round. */
+  /** Returns at once. Requests during a round are served by the next round. */
   ask(): void {
     Atomics.add(this.#shared, ASKED, 1);
     Atomics.notify(this.#shared, ASKED);

@@ -102,7 +102,7 @@ export interface SqliteOptions {
   readonly durability: "full" | "normal";
   readonly busyMs: number;
   readonly environment: Environment;
-  /** Rights of a file that is made; its owner's only when not given. */
+  /** Permissions of a new file; by default only its owner's. */
   readonly fileMode?: number;
 }
 
@@ -128,7 +128,7 @@ export function writerPragmas({ durability }: SqliteOptions): readonly string[] 
 export function prepareConnection(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
   const { db } = connection;
   if (role === "writer") {
-    // A file that is not ours stays as it is, and an empty one until a store is to be made of it.
+    // A file that is no store is not changed, and neither is an empty one until a store is created in it.
     if (db.prepare(OUR_TABLE).get() !== undefined) makeReady(db, options.path);
     for (const pragma of writerPragmas(options)) db.exec(`PRAGMA ${pragma}`);
   } else {

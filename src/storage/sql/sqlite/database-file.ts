@@ -1,14 +1,15 @@
-// The file of a SQLite store is made before SQLite opens it, with exactly the rights it is to have: SQLite would make
-// it readable by all users. It gives the same rights to the -wal, -shm and -journal beside it, whatever the umask.
+// Creates the file of a SQLite store with the right permissions before SQLite opens it, because SQLite would make it
+// readable by all users. SQLite gives the same permissions to the -wal, -shm and -journal files, regardless of the
+// umask.
 import { closeSync, constants, fchmodSync, fstatSync, openSync, readlinkSync, statSync } from "node:fs";
 import * as path from "node:path";
 import type { Environment } from "../../../contracts/environment.ts";
 
-/** Rights of users that are neither the owner nor in the group. */
+/** Permissions of users who are neither the owner nor in the group. */
 const OTHERS = 0o006;
 const MOST_LINKS = 40;
 
-/** Does nothing when there is a file; a link to where nothing is yet leads to the file that is made. */
+/** Does nothing if the file exists. For a dangling link, the target is created. */
 export function createDatabaseFile(file: string, mode: number): void {
   let at = file;
   try {
@@ -22,7 +23,7 @@ export function createDatabaseFile(file: string, mode: number): void {
   }
 }
 
-/** False when something has that name. */
+/** False if the name is taken. */
 function tryCreate(file: string, mode: number): boolean {
   let descriptor: number;
   try {
@@ -32,7 +33,7 @@ function tryCreate(file: string, mode: number): boolean {
     throw error;
   }
   try {
-    // The umask takes rights away.
+    // The umask removes permissions.
     if ((fstatSync(descriptor).mode & 0o777) !== mode) fchmodSync(descriptor, mode);
   } catch {
     // A file system without rights refuses to change them.

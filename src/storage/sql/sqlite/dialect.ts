@@ -1,10 +1,10 @@
-// SQLite's side of the differences.
+// What SQLite does differently from PostgreSQL.
 import { rowsText } from "../bulk.ts";
 import { type ChecksumForm, renderChecksums } from "../checksum.ts";
 import type { Dialect } from "../driver.ts";
 import { LOOKUP, NUL_ESCAPE } from "../driver.ts";
 
-/** A function of ours: see checksum-function.ts. */
+/** Registered by checksum-function.ts. */
 const CHECKSUM: ChecksumForm = { before: "holdfast_checksum(", after: ")", part: (_, value) => value };
 
 /**

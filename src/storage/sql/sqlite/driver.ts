@@ -44,9 +44,11 @@ import { type OpenFile, openFile } from "./writer-thread.ts";
 
 /** Frames of a row that carries bytes; an estimate, on the high side. */
 const FRAMES_PER_BODY = 8;
-/** WAL frames after which a commit also checkpoints although a thread does it: the thread does not keep up. */
+/** WAL frames after which a commit checkpoints itself, because the thread does not keep up. */
 const LATE_CHECKPOINT_FRAMES = 16_000;
-/** Frames after which the thread is asked: its own syncs make the commits beside it slower, so not too often. */
+/**
+ * Frames after which the thread is asked to checkpoint: not too often, because its syncs slow down concurrent commits.
+ */
 const ASKED_CHECKPOINT_FRAMES = 4000;
 /** Rows of a commit that many wait for; the event loop is not to be held up any longer by a checkpoint in it. */
 const BUSY_ROWS = 16;
@@ -106,7 +108,7 @@ class SqliteDriver implements Driver {
         this.#rollback();
         throw error;
       }
-      // It has happened: nothing from here on may say otherwise.
+      // The transaction has committed, so later errors must not be reported as its failure.
       this.#checkpoints.committed(this.#rows);
       return result;
     });
@@ -218,7 +220,7 @@ class SqliteDriver implements Driver {
     }
   }
 
-  /** Until no large transaction is half done on the connection that reads. */
+  /** Waits until no large transaction is in progress on the reading connection. */
   async #whenWhole(): Promise<void> {
     while (this.#exclusive !== null) await this.#exclusive.catch(() => {});
   }
@@ -230,7 +232,7 @@ class SqliteDriver implements Driver {
     await this.#whenWhole();
     try {
       if (path !== ":memory:") return await inspector.run({ path }, sql, bindable(params), limits);
-      // Another process cannot read our memory: it reads a copy, made anew when something was written since.
+      // Another process cannot read this memory: it reads a copy, which is made again after a write.
       const version = Number(this.#writer.all("SELECT total_changes() AS n", [])[0]?.n);
       const image = () => this.#writer.db.serialize();
       return await inspector.run({ image, version }, sql, bindable(params), limits);

@@ -1,4 +1,4 @@
-// From SQLite's result codes to typed errors that say what to do.
+// Converts SQLite's result codes to typed errors that say what to do.
 import { HoldfastError } from "../../../contracts/errors.ts";
 
 const BUSY = 5;
@@ -22,7 +22,7 @@ export function isTooMuch(error: unknown): boolean {
   return code === 18 || code === 7 || (code === 1 && isLimit);
 }
 
-/** The file is damaged, or what it says of itself is. */
+/** The file or its header is damaged. */
 export function isDamage(error: unknown): boolean {
   const code = resultCode(error);
   return code === 11 || code === 26;
@@ -80,7 +80,7 @@ export function sqliteError(error: unknown, path: string): unknown {
   }
 }
 
-/** What node --permission may refuse, by the name that Node gives it: what it is, and the option that allows it. */
+/** Operations that node --permission may refuse, by Node's name, and the options that allow them. */
 const NODE_PERMISSIONS: Readonly<Record<string, readonly [string, string]>> = {
   WorkerThreads: ["to start a thread", "--allow-worker"],
   ChildProcess: ["to start a process", "--allow-child-process"],

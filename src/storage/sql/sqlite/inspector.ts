@@ -53,7 +53,7 @@ process.on("message", (asked) => {
 const MOST = 4;
 const KEPT = 1;
 
-/** What a query is asked of: a file, or a copy of what is in memory, with the state it is a copy of. */
+/** The target of a query: a file, or a copy of a store in memory and the state that was copied. */
 export type InspectionTarget =
   | { readonly path: string }
   | { readonly image: () => Uint8Array; readonly version: number };
@@ -66,7 +66,7 @@ interface Answer {
 
 interface Helper {
   readonly child: ChildProcess;
-  /** What it has open. */
+  /** The target that the process has open. */
   version: number | null;
 }
 

@@ -76,7 +76,7 @@ class ThreadTransaction {
 
   async run<T>(plan: Plan<T>): Promise<T> {
     const [driven] = await Promise.allSettled([driveInSlices(plan, this.#slice, (step) => this.#step(step))]);
-    // What failed first is why others failed.
+    // The first error caused the others.
     for (const write of this.#writes) await write;
     if (driven.status === "rejected") throw driven.reason;
     return driven.value;

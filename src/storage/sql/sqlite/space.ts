@@ -1,4 +1,5 @@
-// What deleted rows took: overwritten and given back after an erasure, or left out when the whole file is written anew.
+// The space of deleted rows: overwritten and returned to the file system after an erasure, or dropped by rewriting the
+// whole file.
 import type { DatabaseSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
 import { busyError } from "./errors.ts";

@@ -130,7 +130,7 @@ export class WriterThread {
     this.#worker.on("exit", () => this.#end(undefined));
   }
 
-  /** False: the file under the store's path is not the one that it has open. */
+  /** False if the file under the store's path is not the one that the store has open. */
   async open(): Promise<boolean> {
     const [answer] = await this.#call({ verb: "open" });
     return answer?.isSame === 1;
