@@ -143,7 +143,7 @@ export const forkCases: readonly Case[] = [
       assert.equal(gone.kept.inherited, 2);
       assert.deepEqual([gone.removed.events, gone.kept.events], [1, 3], "only what nobody inherits went");
       const { message } = await refuses("SessionDeleted", () => nouns.log.anchor("chat"));
-      assert.match(message, /"chat" was deleted, and 2 messages of it kept for "a"/);
+      assert.match(message, /"chat" was deleted, except 2 messages of it that "a" inherit/);
       assert.equal(await nouns.sessions.get("chat"), null);
       assert.deepEqual(await shown(nouns, "chat"), []);
       assert.deepEqual(await shown(nouns, "a"), ["one", "two"]);

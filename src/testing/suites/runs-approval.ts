@@ -95,7 +95,7 @@ export const approvalCases: readonly Case[] = [
     });
     const { status, error } = await begin(runs, late, { session: "late" });
     assert.deepEqual([status, error?.code], ["failed", "InvalidArgument"]);
-    assert.match(present(error).message, /gave a promise/);
+    assert.match(present(error).message, /returned a promise/);
     await endedOnce(nouns, small.run);
   }),
   prove("RU16 several tools that need approval are asked about at once", NEEDS, async (nouns) => {

@@ -290,7 +290,7 @@ export const travelCases: readonly Case[] = [
           () => runs.rewind(run.id, { iteration: 1, id }),
         ]) {
           const { message, retryable } = await refuses("Conflict", used);
-          assert.ok(message.includes("not used again") && !retryable, message);
+          assert.ok(message.includes("cannot be used again") && !retryable, message);
         }
       }
       for (const used of [
