@@ -109,7 +109,7 @@ withAgents("persistentQuery", (agents) => {
     expect(second.resumed).toMatch(/^[0-9a-f-]{36}$/);
     expect(second.said).toContain("CODEWORD-61-OUT");
     expect(second.problems).toEqual([
-      expect.stringMatching(/^restore: .*before its files were captured: .*mirrored entries/),
+      expect.stringMatching(/^restore: no file of session .* was captured: .*mirrored entries/),
     ]);
     // That one was captured at its end.
     const third = await askAgain(store, "And again? [[recall CODEWORD-6\\d(-OUT)?]]");

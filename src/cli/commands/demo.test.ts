@@ -40,7 +40,7 @@ function person(lines: readonly string[], thinksMs = 0) {
   const seen = (text: string) => {
     if (text.endsWith("Your answer: ")) setImmediate(() => asked.resolve());
   };
-  return { columns: 80, env: { NO_COLOR: "1", USER: "ada" }, stdin, seen, modes };
+  return { columns: 80, env: { NO_COLOR: "1", USER: "ada" }, stdin, onStdout: seen, modes };
 }
 
 describe("demo", () => {

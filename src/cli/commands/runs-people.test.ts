@@ -84,7 +84,7 @@ describe("people", () => {
     expect(shown).toMatch(/eve decided on tool refund after .*: go ahead/);
     const other = await hf.runs.start(careful, { session: "other" });
     await hf.runs.resume(careful, other.id);
-    expect(await run("runs", "deny", other.id, "--by", "bob")).toContain(": refused, says bob\n");
+    expect(await run("runs", "deny", other.id, "--by", "bob")).toContain(": refused, by bob\n");
     expect((await hf.runs.resume(careful, other.id)).error?.message).toBe("a person refused it");
     expect((await run("runs", "pending", "--answered", "--order", "oldest")).replaceAll(/\s+/g, " ")).toMatch(
       /eve go ahead.*bob refused/,

@@ -56,7 +56,7 @@ describe("worker", () => {
     );
     expect(code).toBe(0);
     expect(stdout).toMatch(/^worker_\w+ works for echo 1, waits 1 on /);
-    expect(stdout).toMatch(new RegExp(`${id}  a  taken from iteration 1\n`));
+    expect(stdout).toMatch(new RegExp(`${id}  a  claimed from iteration 1\n`));
     expect(stdout).toMatch(new RegExp(`${id}  a  completed, after `));
     expect(stdout).toContain(bad.id);
     expect(stdout).toContain(asleep.id);
@@ -68,7 +68,7 @@ describe("worker", () => {
     const file = agents(`export default ${WAITS}`);
     await hf.runs.start(waits, { session: "a\u001b[31m" });
     const { stdout } = await work(["--agents", file], (text) => text.includes("waiting"), 80);
-    expect(stdout).toContain("  a\\x1b[31m  taken from iteration 1\n");
+    expect(stdout).toContain("  a\\x1b[31m  claimed from iteration 1\n");
     expect(stdout).toContain("  \u001b[33mwaiting signal go\u001b[39m, after ");
     expect(stdout).toMatch(/^\d\d:\d\d:\d\dZ {2}run_/m);
   });
@@ -133,12 +133,12 @@ describe("worker", () => {
   test("an iteration at work comes to its end; what takes longer is given back", async () => {
     const slow = "{ id: 'waits', version: '1', iterate: async (it) => { await it.sleep(300); return it.next(null); } }";
     const { id } = await hf.runs.start(waits, { session: "a" });
-    const ended = await work(["--agents", agents(`export default ${slow}`)], (text) => text.includes("taken from"));
-    expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("given back")]);
+    const ended = await work(["--agents", agents(`export default ${slow}`)], (text) => text.includes("claimed from"));
+    expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("released")]);
     expect(await hf.runs.get(id)).toMatchObject({ iteration: 1, owner: null, status: "running" });
     const hangs = "{ id: 'waits', version: '1', iterate: () => new Promise(() => {}) }";
     const cut = await work(["--agents", agents(`export default ${hangs}`, "b.mjs"), "--grace", "50ms"], (text) =>
-      text.includes("taken from"),
+      text.includes("claimed from"),
     );
     expect([cut.code, (await hf.runs.get(id))?.owner]).toEqual([0, null]);
   });
