@@ -101,7 +101,7 @@ describe("PostgreSQL URLs", () => {
       const opening = open(`postgres://me@127.0.0.1:1/db?sslmode=disable&application_name=x&${parameter}`);
       await expect(opening).rejects.toMatchObject({
         code: "BadUrl",
-        message: expect.stringMatching(new RegExp(`no parameter "${name}"; there are schema, sslmode, `)),
+        message: expect.stringMatching(new RegExp(`no parameter "${name}"; the parameters are schema, sslmode, `)),
       });
       await expect(opening).rejects.not.toMatchObject({ message: expect.stringContaining(value) });
     },
