@@ -14,6 +14,9 @@ const shared = {
 /** One more than there are cores as a rule: many tests wait for a disk, a server or an agent. */
 const WORKERS = 3;
 const elsewhere = ["**/node_modules/**", "**/dist/**"];
+/** Where tests make their files that prove nothing about the disk; see scripts/test.ts. */
+const memoryFolder = process.env.HOLDFAST_TEST_MEMORY_FOLDER;
+const inMemory = memoryFolder === undefined || memoryFolder === "" ? {} : { TMPDIR: memoryFolder };
 
 /** Those that take longest, longest first: no run should end with one worker in a long file and the others idle. */
 const LONG = [
@@ -42,6 +45,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "all",
+          env: inMemory,
           include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: [...elsewhere, "test/real/**", "test/agents/*.test.ts"],
           maxWorkers: WORKERS,
@@ -64,6 +68,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "agents",
+          env: inMemory,
           include: ["test/agents/*.test.ts"],
           exclude: elsewhere,
           maxWorkers: WORKERS,

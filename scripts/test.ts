@@ -5,7 +5,7 @@
 // uncommitted changes can affect, `--changed main` those of all changes since a revision.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { affectedTests, changedFiles, isRevision, repositoryFiles } from "./affected-tests.ts";
@@ -18,6 +18,7 @@ const flags = chooseChanged(process.argv.slice(2));
 const scratch = mkdtempSync(path.join(tmpdir(), "holdfast-test-"));
 /** How long each file of the last run took, in seconds. */
 const DURATIONS = path.join(root, "node_modules", ".cache", "holdfast", "test-durations.json");
+const memoryFolder = makeMemoryFolder();
 const problems: string[] = [];
 
 let running: ChildProcess | undefined;
@@ -49,6 +50,7 @@ if (!interrupted) {
       HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble,
       NODE_COMPILE_CACHE: path.join(scratch, "compiled"),
       HOLDFAST_TEST_SCRATCH: scratch,
+      HOLDFAST_TEST_MEMORY_FOLDER: memoryFolder,
       HOLDFAST_FINISHED_TESTS: finishedFile,
     };
     vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], environment);
@@ -62,6 +64,7 @@ const report: TestReport | undefined = existsSync(reportFile)
   : undefined;
 const finished = existsSync(finishedFile) ? readFinishedTests(readFileSync(finishedFile, "utf8")) : [];
 rmSync(scratch, { recursive: true, force: true });
+if (memoryFolder !== undefined) rmSync(memoryFolder, { recursive: true, force: true });
 if (report !== undefined) writeDurations(report.testResults);
 process.exitCode = printSummary(report?.testResults ?? []);
 
@@ -108,6 +111,17 @@ async function installAgents(): Promise<string | undefined> {
     console.error(trouble);
     return trouble;
   }
+}
+
+/**
+ * A folder in memory for the files of tests that prove nothing about the disk: most of them would mostly wait for it. The tests of
+ * crashes and power loss (test/real) use the disk. undefined where the system has no such place, or too little room in it.
+ */
+function makeMemoryFolder(): string | undefined {
+  const place = "/dev/shm";
+  if (!existsSync(place)) return undefined;
+  const { bavail, bsize } = statfsSync(place);
+  return bavail * bsize < 4 * 2 ** 30 ? undefined : mkdtempSync(path.join(place, "holdfast-test-"));
 }
 
 /** A server given from outside is used as it is: HOLDFAST_TEST_POSTGRES, or DATABASE_URL. */

@@ -4,6 +4,6 @@ import { inMemory, runEverySuite } from "../test/suites.ts";
 import { scaled } from "./testing/scale.ts";
 
 runEverySuite("sqlite in memory", inMemory, {
-  runs: scaled({ short: 20, long: 300 }),
+  runs: scaled({ short: 6, long: 300 }),
   oneHandle: "a store in memory has one handle",
 });

@@ -13,6 +13,7 @@ import { findAt } from "../core/session-lookup.ts";
 import { open } from "../open.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
+import { scaled } from "../testing/scale.ts";
 import { contextAt } from "./context.ts";
 import { cut, sum } from "./context-cut.ts";
 import { estimate } from "./token-estimate.ts";
@@ -104,7 +105,7 @@ for (const engine of ENGINES) {
       const ground = await engine.fresh();
       const hf = await open(ground.url, { durability: "normal" });
       let [compared, left, compacted] = [0, 0, 0];
-      const numRuns = engine.name === "sqlite" ? 150 : 40;
+      const numRuns = scaled(engine.name === "sqlite" ? { short: 60, long: 150 } : { short: 20, long: 40 });
       try {
         await fc.assert(
           fc.asyncProperty(

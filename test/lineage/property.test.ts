@@ -246,7 +246,7 @@ const PLACES = [
   {
     name: "sqlite in memory",
     url: async () => ({ url: ":memory:", end: () => {} }),
-    runs: scaled({ short: 25, long: 200 }),
+    runs: scaled({ short: 12, long: 200 }),
     handles: 1,
   },
   {
@@ -255,7 +255,7 @@ const PLACES = [
       const folder = mkdtempSync(path.join(tmpdir(), "holdfast-lineage-"));
       return { url: path.join(folder, "store.db"), end: () => rmSync(folder, { recursive: true, force: true }) };
     },
-    runs: scaled({ short: 15, long: 100 }),
+    runs: scaled({ short: 8, long: 100 }),
     handles: 2,
   },
   {

@@ -1,13 +1,16 @@
-// Every commit of a tool loop, failed in every way: it ends once, with the transcript of an undisturbed run, and what it did
+// Every commit of a tool loop, failed: it ends once, with the transcript of an undisturbed run, and what it did
 // outside it did once.
 import { describe, expect, test } from "vitest";
 import type { ChatReply, ChatRequest } from "../../src/contracts/chat.ts";
 import type { Json } from "../../src/contracts/json.ts";
 import { tool, toolLoop } from "../../src/index.ts";
-import { crashMatrix } from "../../src/testing/sim/matrix.ts";
+import { scaled } from "../../src/testing/scale.ts";
+import { crashMatrix, sampleMatrix } from "../../src/testing/sim/matrix.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { say, use } from "./scripted-model.ts";
 
+/** Of the five ways, `npm test` tries two for each commit. */
+const playMatrix = scaled({ short: sampleMatrix, long: crashMatrix });
 const PATIENT = { attempts: 12, backoffMs: 100, maxBackoffMs: 1000 };
 const described = { inputSchema: { type: "object" }, retry: PATIENT } as const;
 const tools = {
@@ -85,9 +88,9 @@ describe("crash matrix of the tool loop", () => {
     ["model calls and parallel tools", running(loop, ["user text", ...turn, ...turn, "assistant text"])],
     ["a missing blob in a result", running(picturing, ["user text", ...turn, ...turn, "assistant text"])],
     ["with a summary", running(summarising, ["user text", ...turn, ...turn, "user text", "assistant text"])],
-  ])("RU18 %s: every commit, failed in every way", { timeout: 600_000 }, async (_, simulation) => {
-    const { points, problems } = await crashMatrix(simulation);
+  ])("RU18 %s: every commit failed", { timeout: 600_000 }, async (_, simulation) => {
+    const { points, problems } = await playMatrix(simulation);
     expect(problems).toEqual([]);
-    expect(points.length, "no commits found: this test would pass on nothing").toBeGreaterThan(40);
+    expect(points.length, "no commits found: this test would pass on nothing").toBeGreaterThan(16);
   });
 });

@@ -85,8 +85,8 @@ async function expectEverything(url: string, acknowledged: Acknowledgements): Pr
 }
 
 /** How often writers are killed. */
-const KILLS = scaled({ short: 16, long: 60 });
-const KILLS_BESIDE = scaled({ short: 12, long: 40 });
+const KILLS = scaled({ short: 8, long: 60 });
+const KILLS_BESIDE = scaled({ short: 6, long: 40 });
 const KILLS_CREATING = scaled({ short: 8, long: 15 });
 const KILLS_OF_CLIENTS = scaled({ short: 8, long: 20 });
 const KILLS_OF_SERVER = scaled({ short: 2, long: 5 });
@@ -102,7 +102,7 @@ describe("killed writers", () => {
       // In between it is the next writer that finds the log as the killed one left it.
       if (run % 4 === 3) await expectEverything(url, acknowledged);
     }
-    expect(acknowledged.count).toBeGreaterThan(scaled({ short: 100, long: 500 }));
+    expect(acknowledged.count).toBeGreaterThan(scaled({ short: 50, long: 500 }));
     await expectEverything(url, acknowledged);
   });
 
@@ -122,7 +122,7 @@ describe("killed writers", () => {
     expect(acknowledged.count, `the survivor does not write any more ${survivor.errors}`).toBeGreaterThan(before);
     await survivor.kill();
     expect(survivor.errors).toBe("");
-    expect(acknowledged.count).toBeGreaterThan(scaled({ short: 100, long: 500 }));
+    expect(acknowledged.count).toBeGreaterThan(scaled({ short: 50, long: 500 }));
     await expectEverything(url, acknowledged);
   });
 

@@ -132,7 +132,7 @@ function resuming(ground: TamperGround): (run: string) => Promise<unknown> {
 }
 
 describe("tampering", () => {
-  const anyTimes = scaled({ short: 2500, long: 10_000 });
+  const anyTimes = scaled({ short: 1200, long: 10_000 });
   test(`LG4 RU9 SQLite: each of ${anyTimes} changes of what a run goes on from is seen before it is replayed`, {
     timeout: 240_000,
   }, async () => {
@@ -151,7 +151,7 @@ describe("tampering", () => {
   }, async () => {
     const ground = await cutOffStore(await inMemory());
     const { unseen, columns } = await damageOften(
-      ...([ground, scaled({ short: 1000, long: 3000 }), 5] as const),
+      ...([ground, scaled({ short: 500, long: 3000 }), 5] as const),
       (run) => asResumed(ground, run, "checkpoint"),
       (table) => [table],
       rowsSince,

@@ -16,10 +16,11 @@ import type { CapturedFile } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import { checkPath } from "../../core/paths.ts";
+import { scaled } from "../../testing/scale.ts";
 import { restoreClaude } from "./restore.ts";
 import { findClaudeSession, isNeverCaptured, projectKey } from "./session-files.ts";
 
-const RUNS = 60;
+const RUNS = scaled({ short: 25, long: 60 });
 
 function isName(name: string): boolean {
   try {

@@ -65,7 +65,7 @@ describe.each(ENGINES)("an import on $name", (engine) => {
   type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
   test("CA7 brings the conversation in, whatever was done to the session before", async () => {
-    const numRuns = engine.name === "sqlite" ? scaled({ short: 60, long: 600 }) : scaled({ short: 8, long: 60 });
+    const numRuns = engine.name === "sqlite" ? scaled({ short: 30, long: 600 }) : scaled({ short: 8, long: 60 });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps: readonly Step[]) => {
         const at = to();

@@ -12,7 +12,7 @@ const MOST_FAILED = 5;
 const WAYS = ["writeFail", "errorAfter", "crashBefore", "crashDuring", "crashAfter"] satisfies readonly FaultKind[];
 
 export interface Matrix {
-  /** Every commit of the undisturbed simulation, from 0, and every way in which it failed. */
+  /** Commits of the undisturbed simulation, from 0, and the ways in which they failed. */
   readonly points: readonly {
     readonly commit: number;
     readonly way: "writeFail" | "errorAfter" | "crashBefore" | "crashDuring" | "crashAfter";
@@ -30,9 +30,21 @@ type MatrixPoint = Matrix["points"][number];
  * matters.
  */
 export async function crashMatrix(simulation: Simulation): Promise<Matrix> {
+  return playMatrix(simulation, () => WAYS);
+}
+
+type Way = (typeof WAYS)[number];
+
+/** Two ways for each commit; of five commits that follow each other, every way happens to two. */
+export function sampleMatrix(simulation: Simulation): Promise<Matrix> {
+  const wayAt = (index: number): Way => WAYS[index % WAYS.length] ?? "crashAfter";
+  return playMatrix(simulation, (commit) => [wayAt(commit), wayAt(commit + 2)]);
+}
+
+async function playMatrix(simulation: Simulation, waysOf: (commit: number) => readonly Way[]): Promise<Matrix> {
   const calm = await simulate({ ...simulation, faults: [] });
   const points = calm.commits.flatMap(({ process, events }, commit) =>
-    WAYS.map((way): MatrixPoint => ({ commit, way, process, events })),
+    waysOf(commit).map((way): MatrixPoint => ({ commit, way, process, events })),
   );
   const problems = calm.problems.map((problem) => `undisturbed: ${problem}`);
   let failed = 0;

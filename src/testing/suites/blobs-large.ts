@@ -6,7 +6,7 @@ import { type Case, prove } from "../suite.ts";
 
 const MB = 1_000_000;
 /** More than the largest piece of a stream. */
-const STREAMED_MB = scaled({ short: 20, long: 40 });
+const STREAMED_MB = scaled({ short: 8, long: 40 });
 
 function* pieces(bytes: Uint8Array, size: number): Generator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size);

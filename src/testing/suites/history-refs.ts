@@ -123,7 +123,7 @@ export const historyRefsCases: readonly Case[] = [
       };
       for (const text of ["short", "long ".repeat(1000)]) {
         for (const [name, act] of Object.entries(acts)) {
-          for (const round of range(scaled({ short: 8, long: 20 }))) {
+          for (const round of range(scaled({ short: 4, long: 20 }))) {
             const said = await history.append(scope, say(`${text} ${name} ${round}`));
             const acting = act(said);
             // Sometimes it is nearly done when the clear begins.

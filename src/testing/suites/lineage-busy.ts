@@ -10,7 +10,7 @@ const NEEDS = ["lineage", "sessions", "history", "check"] as const;
 type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 type History = CaseContext["history"];
 
-const TIMES = scaled({ short: 15, long: 50 });
+const TIMES = scaled({ short: 8, long: 50 });
 /** Appends under way at any moment, through each handle. */
 const SPEAKERS = 4;
 
@@ -109,7 +109,7 @@ async function proveVerb(nouns: Nouns, speaking: readonly History[], verb: strin
   assert.deepEqual(report.issues, []);
 }
 
-const ROUNDS = scaled({ short: 6, long: 20 });
+const ROUNDS = scaled({ short: 3, long: 20 });
 
 /** Verbs that change the same thing at once, through two handles as through two processes. */
 const raceCases: readonly Case[] = [

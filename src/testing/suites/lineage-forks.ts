@@ -160,7 +160,7 @@ export const forkCases: readonly Case[] = [
     [...NEEDS, "another"],
     async (nouns) => {
       const [one, two] = [await nouns.another(), await nouns.another()];
-      for (const round of range(scaled({ short: 8, long: 20 }))) {
+      for (const round of range(scaled({ short: 4, long: 20 }))) {
         const [source, old, fork] = [`source ${round}`, `old ${round}`, `fork ${round}`];
         const [first, last] = await say(nouns, source, "one", "two");
         await nouns.lineage.sessions.fork(source, { id: old, message: present(first).id });

@@ -201,7 +201,7 @@ const attachCases: readonly Case[] = [
   }),
 
   prove("SE3 of those who would close a circle together, one is refused", NEEDS, async (nouns) => {
-    for (const round of range(scaled({ short: 6, long: 12 })))
+    for (const round of range(scaled({ short: 3, long: 12 })))
       await closeCircle(nouns, [nouns.lineage], `${round}`, 3 + (round % 4));
   }),
 
@@ -211,7 +211,7 @@ const attachCases: readonly Case[] = [
     async (nouns) => {
       const others = await Promise.all(range(5).map(() => nouns.another()));
       const handles = [nouns.lineage, ...others];
-      for (const round of range(scaled({ short: 8, long: 30 })))
+      for (const round of range(scaled({ short: 4, long: 30 })))
         await closeCircle(nouns, handles, `${round}`, 4 + (round % 3));
       assert.deepEqual((await nouns.check()).issues, []);
     },

@@ -6,7 +6,7 @@ import { isSameBytes, noise, present, range, refuses, texts } from "../expect.ts
 import { scaled } from "../scale.ts";
 import { type Case, prove } from "../suite.ts";
 
-const ROUNDS = scaled({ short: 8, long: 20 });
+const ROUNDS = scaled({ short: 4, long: 20 });
 
 /** What two handles do at the same time; the refusals of the one that lost are given beside what held. */
 async function both<T>(handles: readonly (() => Promise<T>)[]): Promise<{ held: T[]; lost: unknown[] }> {
