@@ -20,7 +20,7 @@ const BEATS = 3;
 /** How often a waiting process reads the claim. */
 const LOOK_MS = 250;
 
-export interface ClaimedRequest {
+export interface RequestKey {
   readonly request: string;
   readonly agent: string;
 }
@@ -28,7 +28,7 @@ export interface ClaimedRequest {
 export async function claimRequest(
   storage: Storage,
   claims: OpenClaims,
-  { request, agent }: ClaimedRequest,
+  { request, agent }: RequestKey,
   { leaseMs = LEASE_MS, wait = false, signal, onWait }: NonNullable<Parameters<Captures["claim"]>[2]>,
 ): Promise<RequestClaim> {
   const { environment } = storage;
@@ -139,7 +139,7 @@ class ActiveClaim implements RequestClaim {
   async #change(record: ClaimRecord): Promise<void> {
     if (encodeClaim(record) === encodeClaim(this.#record)) return;
     this.#record = record;
-    if (!this.#over.signal.aborted) await this.#showLife();
+    if (!this.#over.signal.aborted) await this.#sendHeartbeat();
   }
 
   async release(): Promise<void> {
@@ -163,7 +163,7 @@ class ActiveClaim implements RequestClaim {
       await environment.sleep(this.#record.leaseMs / BEATS, this.#over.signal);
       if (this.#over.signal.aborted) return;
       try {
-        await this.#showLife();
+        await this.#sendHeartbeat();
       } catch (error) {
         // If the store is unreachable for a while, the claim is lost only if another process takes it meanwhile.
         environment.log("warn", "captures.claim", { error: String(error) });
@@ -171,7 +171,7 @@ class ActiveClaim implements RequestClaim {
     }
   }
 
-  async #showLife(): Promise<void> {
+  async #sendHeartbeat(): Promise<void> {
     const isOwn = await this.#write((text) => {
       this.#record = { ...this.#record, beat: this.#record.beat + 1, at: this.#storage.environment.now() };
       return replace(this.#storage, this.#name, text, this.#record);

@@ -30,7 +30,7 @@ const STRING_ESCAPES: Readonly<Record<string, string>> = {
 };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-interface Cursor {
+interface EdnInput {
   readonly text: string;
   pos: number;
   forms: number;
@@ -54,7 +54,7 @@ export function readForms(text: string): readonly Form[] {
   // UTF-8 takes at least one byte per unit, so a huge text is refused before it is measured.
   const bytes = text.length > LIMITS.queryBytes ? text.length : Buffer.byteLength(text);
   if (bytes > LIMITS.queryBytes) throw overLimit(undefined, "queryBytes", "the text in bytes", bytes);
-  const cursor: Cursor = { text, pos: 0, forms: 0, line: 1, lineStart: 0, newline: nextNewline(text, 0) };
+  const cursor: EdnInput = { text, pos: 0, forms: 0, line: 1, lineStart: 0, newline: nextNewline(text, 0) };
   const lone = text.search(/\p{Surrogate}/u);
   if (lone >= 0) throw invalidQuery(positionAt(cursor, lone), "a lone surrogate is not Unicode");
   const forms: Form[] = [];
@@ -67,7 +67,7 @@ export function readForms(text: string): readonly Form[] {
 }
 
 /** Skips whitespace, comments and discarded forms; returns false at the end of the text. */
-function skip(cursor: Cursor, depth: number): boolean {
+function skip(cursor: EdnInput, depth: number): boolean {
   const { text } = cursor;
   while (cursor.pos < text.length) {
     const char = text.charAt(cursor.pos);
@@ -85,7 +85,7 @@ function skip(cursor: Cursor, depth: number): boolean {
 }
 
 /** Reads the form after a prefix. A prefix counts as nesting, so that a series of prefixes cannot exhaust the stack. */
-function readNext(cursor: Cursor, depth: number, at: SourcePosition, prefix: string): Form {
+function readNext(cursor: EdnInput, depth: number, at: SourcePosition, prefix: string): Form {
   checkDepth(at, depth);
   if (!skip(cursor, depth) || ")]}".includes(cursor.text.charAt(cursor.pos))) {
     throw invalidQuery(at, `${prefix} has no form after it`);
@@ -93,7 +93,7 @@ function readNext(cursor: Cursor, depth: number, at: SourcePosition, prefix: str
   return readForm(cursor, depth);
 }
 
-function readForm(cursor: Cursor, depth: number): Form {
+function readForm(cursor: EdnInput, depth: number): Form {
   const at = positionAt(cursor, cursor.pos);
   if (++cursor.forms > LIMITS.queryForms) throw overLimit(at, "queryForms", "the number of forms", cursor.forms);
   const { text } = cursor;
@@ -107,7 +107,7 @@ function readForm(cursor: Cursor, depth: number): Form {
   return token.startsWith("#") ? readTagged(cursor, token, depth, at) : atom(token, at);
 }
 
-function readCollection(cursor: Cursor, opener: string, closer: string, depth: number, at: SourcePosition): Form {
+function readCollection(cursor: EdnInput, opener: string, closer: string, depth: number, at: SourcePosition): Form {
   checkDepth(at, depth);
   cursor.pos += opener.length;
   const items: Form[] = [];
@@ -149,7 +149,7 @@ function distinct(items: readonly Form[], what: string): readonly Form[] {
   return items;
 }
 
-function readToken(cursor: Cursor): string {
+function readToken(cursor: EdnInput): string {
   const { text, pos } = cursor;
   let end = pos + 1;
   while (end < text.length && !DELIMITER.test(text.charAt(end))) end++;
@@ -157,7 +157,7 @@ function readToken(cursor: Cursor): string {
   return text.slice(pos, end);
 }
 
-function readTagged(cursor: Cursor, token: string, depth: number, at: SourcePosition): Form {
+function readTagged(cursor: EdnInput, token: string, depth: number, at: SourcePosition): Form {
   if (token !== "#inst" && token !== "#uuid") {
     throw invalidQuery(at, `the tag ${shorten(token)} is not known`, "#inst, #uuid, sets #{…} and #_ are");
   }
@@ -205,7 +205,7 @@ function number(token: string, at: SourcePosition): Form {
   return { kind: isInt ? "int" : "float", value, at };
 }
 
-function readString(cursor: Cursor, at: SourcePosition): string {
+function readString(cursor: EdnInput, at: SourcePosition): string {
   const { text } = cursor;
   let value = "";
   let from = ++cursor.pos;
@@ -223,7 +223,7 @@ function readString(cursor: Cursor, at: SourcePosition): string {
   return value;
 }
 
-function readEscape(cursor: Cursor): string {
+function readEscape(cursor: EdnInput): string {
   const { text, pos } = cursor;
   const letter = text.charAt(pos + 1);
   const escaped = STRING_ESCAPES[letter];
@@ -241,7 +241,7 @@ function readEscape(cursor: Cursor): string {
 }
 
 /** `\a`, `\newline`, `\u0041`; also `\(` and `\"`, because any character may follow the backslash. */
-function readCharacter(cursor: Cursor, at: SourcePosition): string {
+function readCharacter(cursor: EdnInput, at: SourcePosition): string {
   const { text } = cursor;
   const start = cursor.pos + 1;
   let end = start + String.fromCodePoint(text.codePointAt(start) ?? 0).length;
@@ -262,7 +262,7 @@ function checkDepth(at: SourcePosition, depth: number): void {
 }
 
 /** Callers ask for positions in ascending order, so that counting lines stays linear. */
-function positionAt(cursor: Cursor, pos: number): SourcePosition {
+function positionAt(cursor: EdnInput, pos: number): SourcePosition {
   while (cursor.newline < pos) {
     cursor.line++;
     cursor.lineStart = cursor.newline + 1;

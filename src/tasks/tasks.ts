@@ -29,7 +29,7 @@ export function createTasks(storage: Storage, lookup: SessionLookup): Tasks {
     delete: (board, task) => deleteTask(storage, board, task),
     retry: (board, task) => changeTask(storage, board, task, (one, { max_retries }) => retry(one, max_retries)),
     forceRetry: (board, task) => changeTask(storage, board, task, revive),
-    settle: (session, to, { agent }) => settle(storage, session, to, agent),
+    settle: (session, to, { agent }) => closeOpenTasks(storage, session, to, agent),
   });
 }
 
@@ -74,7 +74,7 @@ async function changeTask(
     if (next === null || next === task) return { answer: next };
     const at = storage.environment.now();
     const sessions = [{ id: board.session, mode: "existing", at }] as const;
-    const events = [updated(board.session, row, task, next, at)];
+    const events = [updateEvent(board.session, row, task, next, at)];
     return { commit: { sessions, guards: [taskGuard(row)], events }, answer: () => next };
   });
 }
@@ -91,7 +91,7 @@ async function readTask(
   return { board, row };
 }
 
-function updated(session: string, row: TaskRow, before: Task, after: Task, at: number): EventDraft {
+function updateEvent(session: string, row: TaskRow, before: Task, after: Task, at: number): EventDraft {
   return {
     session,
     type: "task/updated",
@@ -154,7 +154,7 @@ async function deleteTask(storage: Storage, list: string, id: string): Promise<b
   });
 }
 
-async function settle(
+async function closeOpenTasks(
   storage: Storage,
   session: string,
   to: "failed" | "planned",
@@ -170,7 +170,7 @@ async function settle(
       .map((row) => ({ row, before: taskOf(row), after: settled(taskOf(row), to) }))
       .filter(({ before, after }) => before.status !== after.status);
     if (changes.length === 0) return { answer: 0 };
-    const events = changes.map(({ row, before, after }) => updated(session, row, before, after, at));
+    const events = changes.map(({ row, before, after }) => updateEvent(session, row, before, after, at));
     const sessions = [{ id: session, mode: "existing", at }] as const;
     return {
       commit: { sessions, guards: changes.map(({ row }) => taskGuard(row)), events },

@@ -21,7 +21,7 @@ export interface Transcript extends TranscriptKey {
   readonly session: Session;
 }
 
-export interface Naming {
+export interface MirrorScope {
   readonly agent: string;
   readonly projects: ProjectScope;
   readonly request: string | undefined;
@@ -48,30 +48,30 @@ export function nameOf({ projectKey, sessionId, subpath }: TranscriptKey): strin
 
 export class TranscriptSessions {
   readonly #hf: SessionsOf;
-  readonly #naming: Naming;
+  readonly #scope: MirrorScope;
 
-  constructor(hf: SessionsOf, naming: Naming) {
+  constructor(hf: SessionsOf, scope: MirrorScope) {
     this.#hf = hf;
-    this.#naming = naming;
+    this.#scope = scope;
   }
 
   /** The id of the session that holds the transcript; null when there is none. */
   async find(key: TranscriptKey): Promise<string | null> {
-    return this.#exact(await this.#home(key));
+    return this.#findByExactKey(await this.#resolveStoredKey(key));
   }
 
   async findOrMake(key: TranscriptKey): Promise<string> {
-    const place = await this.#home(key);
-    return (await this.#exact(place)) ?? this.#make(place);
+    const place = await this.#resolveStoredKey(key);
+    return (await this.#findByExactKey(place)) ?? this.#make(place);
   }
 
   /** Main transcripts with messages, one for each session id. */
-  async mains(projectKey: string): Promise<readonly Transcript[]> {
-    const tag = this.#naming.projects === "any" ? MIRROR_TAG : `claude-project:${wordOf(projectKey)}`;
+  async listMainTranscripts(projectKey: string): Promise<readonly Transcript[]> {
+    const tag = this.#scope.projects === "any" ? MIRROR_TAG : `claude-project:${wordOf(projectKey)}`;
     const newest = new Map<string, Transcript>();
     for (const one of await this.#list(tag)) {
       if (one.subpath !== undefined || one.session.messages === 0) continue;
-      if (this.#naming.projects === "separate" && one.projectKey !== projectKey) continue;
+      if (this.#scope.projects === "separate" && one.projectKey !== projectKey) continue;
       const other = newest.get(one.sessionId);
       const isOwn = one.projectKey === projectKey;
       if (other !== undefined && !isOwn && (other.projectKey === projectKey || isNewer(other, one))) continue;
@@ -81,15 +81,15 @@ export class TranscriptSessions {
   }
 
   /** All transcripts of the session, the main one last. */
-  async family(key: TranscriptKey): Promise<readonly Transcript[]> {
-    const place = await this.#home(key);
+  async listSessionTranscripts(key: TranscriptKey): Promise<readonly Transcript[]> {
+    const place = await this.#resolveStoredKey(key);
     const found = await this.#list(this.#familyTag(place));
     return found.sort((a, b) => Number(a.subpath === undefined) - Number(b.subpath === undefined));
   }
 
   /** The key under which the transcript is stored. With `projects: "any"` that may be another project, which has the session. */
-  async #home(place: TranscriptKey): Promise<TranscriptKey> {
-    if (this.#naming.projects === "separate") return place;
+  async #resolveStoredKey(place: TranscriptKey): Promise<TranscriptKey> {
+    if (this.#scope.projects === "separate") return place;
     const mains = await this.#list(`${MIRROR_TAG}:${wordOf(place.sessionId)}`);
     const held = mains.filter((one) => one.sessionId === place.sessionId && one.session.messages > 0);
     const own = held.find((one) => one.projectKey === place.projectKey);
@@ -97,7 +97,7 @@ export class TranscriptSessions {
     return { ...place, projectKey: (own ?? newest ?? place).projectKey };
   }
 
-  async #exact(place: TranscriptKey): Promise<string | null> {
+  async #findByExactKey(place: TranscriptKey): Promise<string | null> {
     const id = this.#id(place, 1);
     // Usually this is the session. The id may also be an alias of another session, which is not a transcript.
     if ((await this.#hf.sessions.get(id))?.id === id) return id;
@@ -106,7 +106,7 @@ export class TranscriptSessions {
   }
 
   async #make(place: TranscriptKey): Promise<string> {
-    const { agent, request } = this.#naming;
+    const { agent, request } = this.#scope;
     const { projectKey, sessionId, subpath } = place;
     const described = {
       agent,
@@ -150,14 +150,14 @@ export class TranscriptSessions {
   }
 
   #digest(place: TranscriptKey): string {
-    return hashOf(`${JSON.stringify(this.#naming.agent)}${nameOf(place)}`);
+    return hashOf(`${JSON.stringify(this.#scope.agent)}${nameOf(place)}`);
   }
 
   async #list(tag: string): Promise<Transcript[]> {
     const found: Transcript[] = [];
     let cursor: string | null = null;
     do {
-      const filter: SessionFilter = { tag, agent: this.#naming.agent, limit: PAGE };
+      const filter: SessionFilter = { tag, agent: this.#scope.agent, limit: PAGE };
       const page: Awaited<ReturnType<SessionBasics["list"]>> = await this.#hf.sessions.list(
         cursor === null ? filter : { ...filter, cursor },
       );

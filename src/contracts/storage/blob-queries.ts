@@ -41,7 +41,7 @@ export interface BlobQueries {
     { readonly size: number; readonly sealed: number; readonly sha256: Uint8Array | null; readonly used: number | null }
   >;
   "segment.frames": Read<{ id: string }, FrameRow>;
-  "segment.frameHeads": Read<{ id: string }, Omit<FrameRow, "body">>;
+  "segment.frameHeaders": Read<{ id: string }, Omit<FrameRow, "body">>;
   "segments.unsealed": Read<{ touchedBefore: number; after: string; limit: number }, { readonly id: string }>;
   "segments.overlong": Read<{ after: string; limit: number }, { readonly id: string }>;
   "segments.unused": Read<{ after: string; limit: number }, { readonly id: string; readonly stored: number }>;

@@ -12,11 +12,12 @@ import type { RowOf, Slot, TableName } from "./tables.ts";
 export interface SessionUse {
   readonly id: string;
   /**
-   * create: refused when the session exists; ensure: created when missing; existing: refused when missing; restore:
-   * refused when it exists, and its row is among those the commit restores. A deleted session is always refused. still:
-   * this commit writes nothing to it, and no other commit does meanwhile; guards state what the commit relies on.
+   * create: the commit is refused when the session exists. ensure: it creates a missing session. existing: it is refused when the session is
+   * missing. restore: it is refused when the session exists, and the session's row is among those that it restores. A deleted session is
+   * always refused. lock: the commit writes nothing to the session, and no other commit does meanwhile; guards state what the commit relies
+   * on.
    */
-  readonly mode: "create" | "ensure" | "existing" | "restore" | "still";
+  readonly mode: "create" | "ensure" | "existing" | "restore" | "lock";
   /** Recorded when this commit creates it. */
   readonly agent?: string;
   readonly at: number;
@@ -150,7 +151,7 @@ export interface EventDraft {
    * The payload that this event of a run carries in its own row; `payloads` commits to it. null: it carries none, and is
    * found by its run all the same.
    */
-  readonly journal?: CarriedPayload | null;
+  readonly rowPayload?: CarriedPayload | null;
   /** Written with the event; session_no, branch and seq are filled in from it where the table has them. */
   readonly writes?: readonly Write[];
   /** Messages this event adds to, or (negative) takes from, the session's count. */

@@ -4,7 +4,7 @@ import type { ArchivedTable, LoggedTable, PortableRow } from "./portable-rows.ts
 import type { MessageRow, NoParams, Read } from "./rows.ts";
 
 /** A stretch of a session's log on one branch, up to and with a seq. */
-export interface SegmentOfLogRow {
+export interface LineageStretchRow {
   /** null: the row of the session is not there. */
   readonly session: string | null;
   readonly session_no: number;
@@ -16,7 +16,7 @@ export interface SegmentOfLogRow {
 
 type Position = { session: number; branch: number; upTo: number };
 
-export type StatedRow = Pick<SegmentOfLogRow, "session_no" | "branch" | "upto">;
+export type StatedRow = Pick<LineageStretchRow, "session_no" | "branch" | "upto">;
 
 interface LineMessagesRow {
   readonly n: number;
@@ -206,8 +206,8 @@ export interface LineageQueries extends ArchiveQueries {
   /** Blobs a payload names, in the order of the names. */
   "blob.names": Read<{ sha256: Uint8Array }, { readonly sha256: Uint8Array }>;
   /** From the newest to the oldest, down to a depth; the first is at depth 0. */
-  "lineage.current": Read<{ session: string; deepest: number }, SegmentOfLogRow>;
-  "lineage.at": Read<Position & { deepest: number }, SegmentOfLogRow>;
+  "lineage.current": Read<{ session: string; deepest: number }, LineageStretchRow>;
+  "lineage.at": Read<Position & { deepest: number }, LineageStretchRow>;
   /** The newest head of the lineage, of whichever session, and how many rows begin after it. */
   "lineage.newestHead": Read<Position, HeadRow>;
   "lineage.countsSince": Read<Position, Counts>;

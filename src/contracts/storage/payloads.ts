@@ -21,14 +21,14 @@ export interface PayloadOptions {
   readonly utf8: boolean;
   /** Blobs this payload names inside: they live as long as it does. They must be live when the commit happens. */
   readonly children?: readonly Uint8Array[];
-  /** The row can hold the bytes itself when they are few. */
-  readonly inRow?: boolean;
+  /** The row has a column for the bytes: if they are few, they are stored inline there. */
+  readonly inline?: boolean;
   /** The caller gives up these bytes: they need no copy while they wait for their commit. */
   readonly owned?: boolean;
 }
 
 /**
- * A commit that makes a blob of inline content must keep the row's session still and name this guard. Otherwise the
+ * A commit that makes a blob of inline content must lock the row's session and name this guard. Otherwise the
  * content could outlive a clear that has just reported it as gone.
  */
 export interface InlineContent {
@@ -66,8 +66,8 @@ export interface Payloads {
    * whether a commit happened, garbage collection decides later.
    */
   preparing<T>(work: (prepare: Prepare) => Promise<T>): Promise<T>;
-  /** Content that is short enough for its row is ready at once; null when it is longer. */
-  short(bytes: Uint8Array): PreparedPayload | null;
+  /** Prepares content that is short enough to be inline, without waiting; null when it is longer. */
+  prepareInline(bytes: Uint8Array): PreparedPayload | null;
   /**
    * Of the blobs that an erasure released, removes those that no row needs any more, with all their parts, also outside
    * the database.
@@ -76,7 +76,7 @@ export interface Payloads {
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
   ): Promise<void>;
   /** Inline content, for a commit that makes a blob of it; null when there is none. */
-  inRow(sha256: Uint8Array): Promise<InlineContent | null>;
+  findInline(sha256: Uint8Array): Promise<InlineContent | null>;
   stageBlobs(): BlobStaging;
   /** Of a blob that is there, in pieces; the hash is verified by the end. */
   stream(sha256: Uint8Array): AsyncIterable<Uint8Array>;

@@ -30,7 +30,7 @@ import type { ErasedScope, EventScope, ScopeParams } from "./statement-names.ts"
 import type { TraceQueries } from "./trace-queries.ts";
 
 /** A session's number, a branch of it, and the last seq that counts. */
-type Segment = { session: number; branch: number; upTo: number };
+type LogStretch = { session: number; branch: number; upTo: number };
 
 /** What an erasure would remove: rows, blobs and bytes that only they refer to, and keys outside the database. */
 type ErasureQueries = {
@@ -70,28 +70,28 @@ export interface Queries
 
   // history: live messages only, in seq order
   "history.range": Read<
-    Segment & { agent: string; after: number; since: number; limit: number; offset: number },
+    LogStretch & { agent: string; after: number; since: number; limit: number; offset: number },
     MessageRow
   >;
   "history.rangeRun": Read<
-    Segment & { agent: string; run: string; after: number; since: number; limit: number; offset: number },
+    LogStretch & { agent: string; run: string; after: number; since: number; limit: number; offset: number },
     MessageRow
   >;
-  "history.last": Read<Segment & { agent: string; after: number; since: number; limit: number }, MessageRow>;
+  "history.last": Read<LogStretch & { agent: string; after: number; since: number; limit: number }, MessageRow>;
   "history.lastRun": Read<
-    Segment & { agent: string; run: string; after: number; since: number; limit: number },
+    LogStretch & { agent: string; run: string; after: number; since: number; limit: number },
     MessageRow
   >;
-  "history.session": Read<Segment & { after: number; since: number; limit: number; offset: number }, MessageRow>;
-  "history.sessionLast": Read<Segment & { after: number; since: number; limit: number }, MessageRow>;
+  "history.session": Read<LogStretch & { after: number; since: number; limit: number; offset: number }, MessageRow>;
+  "history.sessionLast": Read<LogStretch & { after: number; since: number; limit: number }, MessageRow>;
   "history.sessionRun": Read<
-    Segment & { run: string; after: number; since: number; limit: number; offset: number },
+    LogStretch & { run: string; after: number; since: number; limit: number; offset: number },
     MessageRow
   >;
-  "history.sessionRunLast": Read<Segment & { run: string; after: number; since: number; limit: number }, MessageRow>;
+  "history.sessionRunLast": Read<LogStretch & { run: string; after: number; since: number; limit: number }, MessageRow>;
   "history.byAgent": Read<{ agent: string; since: number; limit: number }, MessageRow>;
-  "history.count": Read<Segment & { agent: string }, { readonly n: number }>;
-  "history.countRun": Read<Segment & { agent: string; run: string }, { readonly n: number }>;
+  "history.count": Read<LogStretch & { agent: string }, { readonly n: number }>;
+  "history.countRun": Read<LogStretch & { agent: string; run: string }, { readonly n: number }>;
   "history.countUpTo": Read<{ seq: number; agent: string; session: string }, { readonly n: number }>;
   "history.byKey": Read<{ session: string; key: string }, MessageRow & { readonly branch: number }>;
 
@@ -105,8 +105,8 @@ export interface Queries
   // state
   "state.current": Read<{ session: number; branch: number }, StateRow>;
   "state.key": Read<{ session: number; branch: number; key: string }, StateRow>;
-  "state.at": Read<Segment & { upTo: number }, StateRow>;
-  "state.keyAt": Read<Segment & { upTo: number; key: string }, StateRow>;
+  "state.at": Read<LogStretch & { upTo: number }, StateRow>;
+  "state.keyAt": Read<LogStretch & { upTo: number; key: string }, StateRow>;
 
   // agents and blocks: "agent.get" also finds a deleted one, the others never do; blocks are in the agent's order
   "agent.get": Read<{ id: string }, AgentRow>;

@@ -7,7 +7,7 @@ import type { Commit, Outcome } from "./commit.ts";
 import type { EngineReport } from "./engine-report.ts";
 import type { Queries, QueryName } from "./queries.ts";
 
-/** The name for which a worker calls Storage.changed() to wait for runs that are due. No session has this id. */
+/** The name for which a worker calls Storage.waitForChange() to wait for runs that are due. No session has this id. */
 export const DUE = "";
 
 export interface Storage {
@@ -23,7 +23,7 @@ export interface Storage {
    */
   inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]>;
   /** Resolves when the session may have new events, or the time is over. It may resolve too often or too late. */
-  changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
+  waitForChange(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
   /** For a reader of a session's log that waits for more of it. All followers of a handle cost as much as one. */
   follow(session: string): LogFollower;
   /** Returns the space of deleted rows to the file, and overwrites their content. */
@@ -54,9 +54,9 @@ export interface LogFollower {
    * Resolves when the log is longer than `after`, or the session or the store is gone, and also after stop(). The mark may be
    * that of another follower of the session whose read this one shares.
    */
-  grown(after: number, mark: LogMark): Promise<void>;
+  waitForEvents(after: number, mark: LogMark): Promise<void>;
   /** Resolves when the store answers again: for a reader whose read failed. */
-  looked(): Promise<void>;
+  waitForStore(): Promise<void>;
   stop(): void;
 }
 

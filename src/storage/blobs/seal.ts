@@ -19,7 +19,7 @@ export async function sealSegment(context: BlobContext, id: string): Promise<boo
     if (segment === undefined || segment.used === null) return { answer: false };
     const { used, size } = segment;
     if (segment.sealed === 1 && used === size) return { answer: false };
-    replaced = await storage.query("segment.frameHeads", { id });
+    replaced = await storage.query("segment.frameHeaders", { id });
     const bytes = (await readSegment(context, { id, length: size, ...segment })).subarray(0, used);
     const digest = sha256(bytes);
     const placed = await byteStore.put(digest, seal(bytes));

@@ -62,7 +62,7 @@ export class SqlStorage implements Storage {
     this.#positions.update(batch, result);
     const changed = changedBy(batch, result);
     if (changed.size > 0) {
-      this.#waker?.committed(changed);
+      this.#waker?.notifyCommit(changed);
       this.#driver.announce(changed.keys());
     }
     return result.outcomes;
@@ -109,7 +109,7 @@ export class SqlStorage implements Storage {
     return this.#read(() => this.#driver.inspect(sql, params, limits));
   }
 
-  changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {
+  waitForChange(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     return this.#wakerNow().listen(session, timeoutMs, signal);
   }
 
@@ -161,7 +161,7 @@ function changedBy(batch: readonly Commit[], { outcomes, sessions }: BatchResult
     if (wakes === true) changed.set(DUE, null);
     // What is deleted or restored changes without an event.
     if (solo === true)
-      for (const { id, mode } of used ?? []) if (mode !== "still" && !changed.has(id)) changed.set(id, null);
+      for (const { id, mode } of used ?? []) if (mode !== "lock" && !changed.has(id)) changed.set(id, null);
   }
   return changed;
 }
