@@ -31,6 +31,7 @@ const NEVER = [
 
 export interface ClaudeLocation {
   readonly configDir: string;
+  /** The name of the project's directory below `projects/`. */
   readonly projectKey: string;
   readonly sessionId: string;
 }
@@ -155,6 +156,7 @@ export function checkProjectKey(key: string): string {
 
 export interface ClaudeTranscript {
   readonly sessionId: string;
+  /** The project key. */
   readonly key: string;
   readonly file: string;
   readonly size: number;
@@ -225,8 +227,10 @@ export interface FindClaude {
 export interface FoundClaude extends FoundSession {
   readonly agent: "claude-code";
   readonly configDir: string;
+  /** The project key. */
   readonly key: string;
   /** Other transcripts of the same session. */
+
   readonly copies: readonly string[];
   /** Files in the session's folders that are not captured, and why. */
   readonly left: readonly { readonly path: string; readonly why: string }[];
