@@ -79,7 +79,7 @@ async function sideOf(side: Side, other: Side, payloads: Payloads, slice: TimeSl
   };
 }
 
-/** Lineages are paths of one tree: from the newest stretch that both have on, they are the same. */
+/** Two lineages that share a stretch also share all older ones. So the first shared stretch has the common ancestor. */
 async function ancestorOf(
   storage: Storage,
   a: readonly LineageStretch[],

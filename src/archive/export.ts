@@ -81,7 +81,8 @@ async function gatherInherited(storage: Storage, whole: readonly GatheredSession
 }
 
 /**
- * Also the parts of the whole sessions that the inherited parts continue, so that they can be checked by themselves.
+ * Inherited parts may continue a session of this archive. Also reads what they need of it, so that the parts can be verified without that
+ * session.
  */
 async function inheritedStretches(
   storage: Storage,

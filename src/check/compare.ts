@@ -67,6 +67,7 @@ export interface Payload {
   readonly salt: Uint8Array | null;
 }
 
+/** The salt of the payload at this index; null if it was erased. */
 export function saltAt(salts: Uint8Array | null, index: number): Uint8Array | null {
   const salt = salts?.subarray(index * SALT, (index + 1) * SALT);
   return salt?.byteLength === SALT ? salt : null;

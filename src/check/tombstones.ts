@@ -167,7 +167,10 @@ class KeptRangesReader {
     return true;
   }
 
-  /** Checks that as many messages are erased as each clear says, as far as the events before the clear are kept. */
+  /**
+   * Compares the number of erased messages with the count that the clear records. If events before the clear are missing, the number may be
+   * lower.
+   */
   #count({ seq, type, body, erased_seq: by }: WholeEventRow): void {
     if (by !== null) this.#erasedCounts.set(by, (this.#erasedCounts.get(by) ?? 0) + 1);
     if (type !== "messages/cleared") return;

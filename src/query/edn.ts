@@ -121,7 +121,7 @@ function readCollection(cursor: EdnInput, opener: string, closer: string, depth:
       throw invalidQuery(
         here,
         `"${char}" does not close the "${opener}" at ${describePosition(at)}`,
-        `"${closer}" does`,
+        `Close it with "${closer}".`,
       );
     }
     items.push(readForm(cursor, depth));
@@ -159,7 +159,7 @@ function readToken(cursor: EdnInput): string {
 
 function readTagged(cursor: EdnInput, token: string, depth: number, at: SourcePosition): Form {
   if (token !== "#inst" && token !== "#uuid") {
-    throw invalidQuery(at, `the tag ${shorten(token)} is not known`, "#inst, #uuid, sets #{…} and #_ are");
+    throw invalidQuery(at, `the tag ${shorten(token)} is not known`, "Use #inst, #uuid, a set #{…} or #_.");
   }
   const form = readNext(cursor, depth + 1, at, token);
   if (form.kind !== "string") throw invalidQuery(form.at, `${token} takes a string, not ${show(form)}`);
@@ -234,7 +234,11 @@ function readEscape(cursor: EdnInput): string {
   const digits = text.slice(pos + 2, pos + 6);
   if (letter !== "u" || !/^[0-9a-fA-F]{4}$/.test(digits)) {
     const what = `"\\${letter}${letter === "u" ? digits : ""}" is no escape`;
-    throw invalidQuery(positionAt(cursor, pos), what, '\\t \\r \\n \\b \\f \\\\ \\" and \\u0041 are');
+    throw invalidQuery(
+      positionAt(cursor, pos),
+      what,
+      'Escapes are \\t \\r \\n \\b \\f \\\\ \\" and those like \\u0041.',
+    );
   }
   cursor.pos += 6;
   return String.fromCharCode(Number.parseInt(digits, 16));
@@ -252,7 +256,11 @@ function readCharacter(cursor: EdnInput, at: SourcePosition): string {
     ? String.fromCharCode(Number.parseInt(name.slice(1), 16))
     : (CHARACTERS[name] ?? name);
   if ([...value].length !== 1 || /^[ \t\n\r\f\v]$/.test(name) || !value.isWellFormed()) {
-    throw invalidQuery(at, `\\${shorten(name)} is no character`, "\\a, \\newline, \\space, \\tab and \\u0041 are");
+    throw invalidQuery(
+      at,
+      `\\${shorten(name)} is no character`,
+      "Characters are written like \\a, \\newline, \\space, \\tab or \\u0041.",
+    );
   }
   return value;
 }

@@ -186,7 +186,7 @@ function wordOf(text: string): string {
   return /^[0-9a-z_-]{1,256}$/i.test(text) ? text : `~${hashOf(JSON.stringify(text))}`;
 }
 
-/** 128 bits: two texts with the same hash cannot be found. */
+/** 128 bits make a collision infeasible, also when the texts are chosen to collide. */
 function hashOf(text: string): string {
   return toHex(sha256(encodeText(text))).slice(0, 32);
 }

@@ -89,12 +89,12 @@ export const run: Command = {
     grace: {
       type: "text",
       value: "TIME",
-      summary: "exit at most so long after the agent has ended, or a signal came (default 10s)",
+      summary: "exit within TIME after the agent has ended or a signal has arrived (default 10s)",
     },
     "wait-store": {
       type: "text",
       value: "TIME",
-      summary: "wait at most so long for a store that cannot be reached, before the agent starts",
+      summary: "wait up to TIME for a store that cannot be reached, before the agent starts",
     },
     wait: {
       type: "flag",
@@ -118,7 +118,7 @@ export const run: Command = {
     log: { type: "text", value: "FILE", summary: "append log entries to this file, one JSON object per line" },
   },
   globalOptionHelp: { json: "print the summary as one JSON document on stderr: stdout is the agent's" },
-  operands: [{ name: "claude … or opencode …", need: "some" }],
+  operands: [{ name: "claude … or opencode …", need: "one-or-more" }],
   passesArguments: true,
   examples: [
     {

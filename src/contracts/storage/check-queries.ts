@@ -274,7 +274,7 @@ export type OwnedTable =
   | "checkpoints"
   | "session_tags";
 
-/** Of a run every column but its number and its last sign of life, of which the log says nothing. */
+/** A run's row without its number and its heartbeat count: the log contains neither. */
 interface CheckedRunRow {
   readonly id: string;
   readonly toolset: Uint8Array;

@@ -50,10 +50,10 @@ export type ArchivedTable =
   | "captures"
   | RunTable;
 
-/** Of runs, read whole. */
+/** The tables of runs. All rows of a session are read at once. */
 type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
 
-/** Those whose rows belong to an event: read by stretches of the log. The others are read whole. */
+/** Tables with one event for each row; they are read by stretches of the log. Of the other tables, all rows of a session are read at once. */
 export const LOGGED_TABLES = ["events", "branches", "heads", ...EVENT_ROW_TABLES] as readonly LoggedTable[];
 
 export type LoggedTable = Exclude<
@@ -63,7 +63,7 @@ export type LoggedTable = Exclude<
 
 export type PortableCell = null | number | string | Uint8Array;
 
-/** By the portable names of the columns. A blob is its sha256; an agent, session or head is its id. */
+/** Values by portable column name. A blob is its sha256; an agent, session or head is its id. */
 export type PortableRow = Readonly<Record<string, PortableCell>>;
 
 export interface PortableColumn {

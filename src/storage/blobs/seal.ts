@@ -51,7 +51,8 @@ export function frameWrite(id: string, start: number, size: number, placed: Stor
   return { op: "insert", table: "segment_frames", row: { segment_id: id, start, size, ...placed } };
 }
 
-/** Seals the open end of a grown blob; other blobs have none. */
+/** If the blob has segments, seals the last one, which may still grow. Blobs of chunks have no segments. */
+
 export async function sealBlob(context: BlobContext, row: BlobRow): Promise<void> {
   const last = (await context.storage.query("blob.segments", { blobNo: row.no })).at(-1);
   if (last === undefined) return;

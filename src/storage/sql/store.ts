@@ -84,7 +84,7 @@ export class SqlStorage implements Storage {
   }
 
   async query<N extends QueryName>(name: N, params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
-    // A caller that reads page after page would keep the event loop until its last one, where reads are answered at once.
+    // SQLite answers reads synchronously. A caller that reads many pages would block the event loop, so it pauses between them.
     if (this.#driver.answersAtOnce && this.#slice.isSpent) await this.#slice.pause();
     if (this.#closing !== null) throw closedError();
     const text = QUERIES.get(name);
@@ -146,7 +146,7 @@ export class SqlStorage implements Storage {
 
   async #end(): Promise<void> {
     await this.#queue.idle();
-    // Also when there was none: what waits from now on must not watch a driver that is closed.
+    // Creates the waker if there is none and closes it, so that a later wait ends instead of watching a closed driver.
     this.#wakerNow().close();
     await this.#driver.close();
   }
@@ -217,7 +217,7 @@ class SchemaWatch {
     try {
       rows = await this.#driver.read(SCHEMA_QUERY, []);
     } catch (error) {
-      // Whether the store can be reached at all is for the read itself to say; the next one looks again.
+      // This check reports no connection errors: the read that runs beside it does. The next read checks again.
       this.#environment.log("debug", "schema.check", { error: String(error) });
       return;
     }
