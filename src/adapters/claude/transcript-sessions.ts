@@ -61,8 +61,8 @@ export class TranscriptSessions {
   }
 
   async findOrMake(key: TranscriptKey): Promise<string> {
-    const place = await this.#resolveStoredKey(key);
-    return (await this.#findByExactKey(place)) ?? this.#make(place);
+    const stored = await this.#resolveStoredKey(key);
+    return (await this.#findByExactKey(stored)) ?? this.#make(stored);
   }
 
   /** Main transcripts with messages, one for each session id. */
@@ -82,41 +82,41 @@ export class TranscriptSessions {
 
   /** All transcripts of the session, the main one last. */
   async listSessionTranscripts(key: TranscriptKey): Promise<readonly Transcript[]> {
-    const place = await this.#resolveStoredKey(key);
-    const found = await this.#list(this.#familyTag(place));
+    const stored = await this.#resolveStoredKey(key);
+    const found = await this.#list(this.#familyTag(stored));
     return found.sort((a, b) => Number(a.subpath === undefined) - Number(b.subpath === undefined));
   }
 
   /** The key under which the transcript is stored. With `projects: "any"` that may be another project, which has the session. */
-  async #resolveStoredKey(place: TranscriptKey): Promise<TranscriptKey> {
-    if (this.#scope.projects === "separate") return place;
-    const mains = await this.#list(`${MIRROR_TAG}:${wordOf(place.sessionId)}`);
-    const held = mains.filter((one) => one.sessionId === place.sessionId && one.session.messages > 0);
-    const own = held.find((one) => one.projectKey === place.projectKey);
+  async #resolveStoredKey(key: TranscriptKey): Promise<TranscriptKey> {
+    if (this.#scope.projects === "separate") return key;
+    const mains = await this.#list(`${MIRROR_TAG}:${wordOf(key.sessionId)}`);
+    const held = mains.filter((one) => one.sessionId === key.sessionId && one.session.messages > 0);
+    const own = held.find((one) => one.projectKey === key.projectKey);
     const newest = held.reduce<Transcript | undefined>((a, b) => (a !== undefined && isNewer(a, b) ? a : b), undefined);
-    return { ...place, projectKey: (own ?? newest ?? place).projectKey };
+    return { ...key, projectKey: (own ?? newest ?? key).projectKey };
   }
 
-  async #findByExactKey(place: TranscriptKey): Promise<string | null> {
-    const id = this.#id(place, 1);
+  async #findByExactKey(key: TranscriptKey): Promise<string | null> {
+    const id = this.#id(key, 1);
     // Usually this is the session. The id may also be an alias of another session, which is not a transcript.
     if ((await this.#hf.sessions.get(id))?.id === id) return id;
-    const [again] = await this.#list(`claude-key:${this.#digest(place)}`);
+    const [again] = await this.#list(`claude-key:${this.#digest(key)}`);
     return again?.session.id ?? null;
   }
 
-  async #make(place: TranscriptKey): Promise<string> {
+  async #make(key: TranscriptKey): Promise<string> {
     const { agent, request } = this.#scope;
-    const { projectKey, sessionId, subpath } = place;
+    const { projectKey, sessionId, subpath } = key;
     const described = {
       agent,
       origin: MIRROR,
-      tags: this.#tags(place),
+      tags: this.#tags(key),
       metadata: { claude: { projectKey, sessionId, ...(subpath === undefined ? {} : { subpath }) } },
       ...(request === undefined ? {} : { request }),
     };
     for (let n = 1; ; n++) {
-      const id = this.#id(place, n);
+      const id = this.#id(key, n);
       try {
         await this.#hf.sessions.create({ id, ...described });
         return id;
@@ -129,13 +129,13 @@ export class TranscriptSessions {
     }
   }
 
-  #tags(place: TranscriptKey): readonly string[] {
-    const own = [`claude-key:${this.#digest(place)}`, this.#familyTag(place)];
-    if (place.subpath !== undefined) return ["claude-subpath", ...own];
+  #tags(key: TranscriptKey): readonly string[] {
+    const own = [`claude-key:${this.#digest(key)}`, this.#familyTag(key)];
+    if (key.subpath !== undefined) return ["claude-subpath", ...own];
     return [
       MIRROR_TAG,
-      `claude-project:${wordOf(place.projectKey)}`,
-      `${MIRROR_TAG}:${wordOf(place.sessionId)}`,
+      `claude-project:${wordOf(key.projectKey)}`,
+      `${MIRROR_TAG}:${wordOf(key.sessionId)}`,
       ...own,
     ];
   }
@@ -144,13 +144,13 @@ export class TranscriptSessions {
     return `claude-family:${this.#digest({ projectKey, sessionId })}`;
   }
 
-  #id(place: TranscriptKey, n: number): string {
+  #id(key: TranscriptKey, n: number): string {
     const number = n === 1 ? "" : `:${n}`;
-    return `claude:${wordOf(place.sessionId)}:${this.#digest(place)}${number}`;
+    return `claude:${wordOf(key.sessionId)}:${this.#digest(key)}${number}`;
   }
 
-  #digest(place: TranscriptKey): string {
-    return hashOf(`${JSON.stringify(this.#scope.agent)}${nameOf(place)}`);
+  #digest(key: TranscriptKey): string {
+    return hashOf(`${JSON.stringify(this.#scope.agent)}${nameOf(key)}`);
   }
 
   async #list(tag: string): Promise<Transcript[]> {
