@@ -218,7 +218,7 @@ const sweep: Command = {
     { command: "holdfast captures sweep --dry-run", does: "what has expired?" },
     { command: "holdfast captures sweep", does: "delete it" },
   ],
-  next: "holdfast gc gives back the space.",
+  next: "holdfast gc frees the space.",
   run: async (context) => {
     const { args, output } = context;
     const dryRun = args.flag("dry-run");

@@ -66,7 +66,7 @@ export const compact: Command = {
     },
     {
       command: "holdfast compact chat-1 --summary 'They agreed on Lisbon.' --up-to chat-1#7",
-      does: "all messages up to that one, whatever was added since",
+      does: "all messages up to that one, without later ones",
     },
   ],
   next: "holdfast messages SESSION still shows all messages.",

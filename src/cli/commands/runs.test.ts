@@ -582,7 +582,7 @@ describe("verbs", () => {
     expect((await run("runs", "show", id)).replaceAll(/\s+/g, " ")).toContain(
       "recovered: its worker was gone; another worker can claim it",
     );
-    expect((await cli(["trace", "desk"])).stdout).toContain("run recovered from a worker that was gone");
+    expect((await cli(["trace", "desk"])).stdout).toContain("run recovered, its worker was gone");
     await close();
   });
 });

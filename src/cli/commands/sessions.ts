@@ -137,7 +137,7 @@ const rm: Command = {
     { command: "holdfast sessions rm chat-1", does: "asks, then erases" },
     { command: "holdfast sessions rm chat-1 --yes", does: "for scripts" },
   ],
-  next: "holdfast gc gives back the space of blobs that nothing refers to any more.",
+  next: "holdfast gc frees the space of blobs without references.",
   run: async (context) => {
     const holdfast = await context.open();
     const session = await needSession(holdfast, context.args.operand(0), REWIND_ADVICE);

@@ -179,7 +179,7 @@ export const watchingCases: readonly Case[] = [
       assert.deepEqual(of("message/added").causes, [{ kind: "run", id }]);
       assert.deepEqual(of("run/completed").causes[0], { kind: "run", id });
       assert.equal(of("run/waiting").summary, `run waits for decision ${present(decision).id}`);
-      assert.match(of("run/claimed").summary, /^run taken by a worker, epoch 1$/);
+      assert.match(of("run/claimed").summary, /^run claimed by a worker, epoch 1$/);
       await runs.delete(id);
       assert.equal((await causes(eventOf("step/again"))).causes.length, 1, "of a deleted run its log is left");
     },
