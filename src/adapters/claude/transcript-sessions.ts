@@ -132,12 +132,7 @@ export class TranscriptSessions {
   #tags(key: TranscriptKey): readonly string[] {
     const own = [`claude-key:${this.#digest(key)}`, this.#familyTag(key)];
     if (key.subpath !== undefined) return ["claude-subpath", ...own];
-    return [
-      MIRROR_TAG,
-      `claude-project:${wordOf(key.projectKey)}`,
-      `${MIRROR_TAG}:${wordOf(key.sessionId)}`,
-      ...own,
-    ];
+    return [MIRROR_TAG, `claude-project:${wordOf(key.projectKey)}`, `${MIRROR_TAG}:${wordOf(key.sessionId)}`, ...own];
   }
 
   #familyTag({ projectKey, sessionId }: TranscriptKey): string {

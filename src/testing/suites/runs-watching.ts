@@ -184,7 +184,7 @@ export const watchingCases: readonly Case[] = [
       assert.equal((await causes(eventOf("step/again"))).causes.length, 1, "of a deleted run its log is left");
     },
   ),
-  prove("RU13 a worker tells what it takes, leaves and cannot go on with", NEEDS, async ({ runs }) => {
+  prove("RU13 a worker reports the runs that it claims, releases and cannot continue", NEEDS, async ({ runs }) => {
     const works = agent(async (it) =>
       it.input === "bad" ? it.fail(new Error("no")) : it.done(await it.waitFor("go")),
     );
