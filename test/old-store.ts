@@ -32,7 +32,7 @@ export async function makeOld(driver: Driver): Promise<void> {
         const places = names.map(() => "?").join(", ");
         const given = isPostgres ? "OVERRIDING SYSTEM VALUE " : "";
         const sql = `INSERT INTO ${table} (${names.join(", ")}) ${given}VALUES (${places})`;
-        yield { steps: [{ kind: "query", sql, params }], last: true };
+        yield { statements: [{ kind: "query", sql, params }], last: true };
       });
     }
     const isNumbered = rows.some((row) => "no" in row);

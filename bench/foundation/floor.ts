@@ -3,7 +3,7 @@
 import { randomFillSync } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { open } from "../../src/open.ts";
-import { ADD_INLINE_CONTENT, ADVANCE_SESSION } from "../../src/storage/sql/specs.ts";
+import { ADD_INLINE_MESSAGE, ADVANCE_SESSION } from "../../src/storage/sql/specs.ts";
 import { sqlite } from "../../src/storage/sql/sqlite/dialect.ts";
 
 /** As in src/storage/sql/sqlite/driver.ts. */
@@ -66,7 +66,7 @@ export async function sameRowsAppender(
   await hf.close();
   const db = openBare(file);
   const row = db.prepare("SELECT * FROM events ORDER BY no DESC LIMIT 1").get() ?? {};
-  const insert = db.prepare(sqlite.renderBulk(ADD_INLINE_CONTENT, 1));
+  const insert = db.prepare(sqlite.renderBulk(ADD_INLINE_MESSAGE, 1));
   const advance = db.prepare(sqlite.renderBulk(ADVANCE_SESSION, 1));
   const bodies = {
     hash: bodySource(32),
@@ -74,7 +74,7 @@ export async function sameRowsAppender(
     salt: bodySource(16),
     words: bodySource(cellBytes(row.words)),
   };
-  const given = ADD_INLINE_CONTENT.columns.filter((column) => column.value === "?").map((column) => column.name);
+  const given = ADD_INLINE_MESSAGE.columns.filter((column) => column.value === "?").map((column) => column.name);
   const { begin, commit } = transaction(db);
   let seq = Number(row.seq);
   const append = () => {

@@ -8,7 +8,7 @@ import type { MessageInput } from "../../src/contracts/messages.ts";
 import { open } from "../../src/open.ts";
 import type { Param } from "../../src/storage/sql/driver.ts";
 import { arrayLiteral, renderTogether } from "../../src/storage/sql/postgres/dialect.ts";
-import { ADD_INLINE_CONTENT, FENCE_SESSION } from "../../src/storage/sql/specs.ts";
+import { ADD_INLINE_MESSAGE, FENCE_SESSION } from "../../src/storage/sql/specs.ts";
 import { alternate, compare, percentile, sample } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench } from "../suite.ts";
@@ -181,7 +181,7 @@ async function sameRows(
     Number(no),
   );
   const text = renderTogether(
-    [FENCE_SESSION, ADD_INLINE_CONTENT].map((spec) => ({ spec, width: Math.min(sessions, 2) })),
+    [FENCE_SESSION, ADD_INLINE_MESSAGE].map((spec) => ({ spec, width: Math.min(sessions, 2) })),
   );
   const bodies = {
     hash: bodySource(32),
@@ -212,7 +212,7 @@ async function sameRows(
       salt: bodies.salt(),
       words: bodies.words(),
     });
-    const given = ADD_INLINE_CONTENT.columns.filter((column) => column.value === "?").map((column) => column.name);
+    const given = ADD_INLINE_MESSAGE.columns.filter((column) => column.value === "?").map((column) => column.name);
     const events = numbers.map((_, i) => {
       const own = fresh(i);
       return given.map((name): Param => own[name] ?? row[name] ?? null);

@@ -17,7 +17,8 @@ const worker = hf.runs.createWorker({
 });
 worker.start();
 
-// SIGTERM: the pages at work are completed, and the runs are given back to the other workers.
+// SIGTERM: this worker completes the pages that it works on, and releases its runs for the other workers.
+
 process.once("SIGTERM", async () => {
   await worker.stop();
   await hf.close();

@@ -8,7 +8,7 @@ import type { CallRow, MessageAtRow } from "../contracts/storage/lineage-queries
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { canonicalJson } from "../core/hashing.ts";
-import { lineageAt, type Segment } from "../core/lineage.ts";
+import { lineageAt, type LineageStretch } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { findAt } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
@@ -19,7 +19,7 @@ import { sumSpending } from "./spending.ts";
 
 interface Side {
   readonly view: View;
-  readonly lineage: readonly Segment[];
+  readonly lineage: readonly LineageStretch[];
   readonly messages: ReadonlyMap<string, MessageAtRow>;
   readonly calls: ReadonlyMap<string, CallRow>;
   readonly state: JsonObject;
@@ -79,8 +79,12 @@ async function sideOf(side: Side, other: Side, payloads: Payloads, slice: TimeSl
   };
 }
 
-/** Lineages are paths of one tree: from the newest segment that both have on, they are the same. */
-async function ancestorOf(storage: Storage, a: readonly Segment[], b: readonly Segment[]): Promise<Diff["ancestor"]> {
+/** Two lineages that share a stretch also share all older ones. So the first shared stretch has the common ancestor. */
+async function ancestorOf(
+  storage: Storage,
+  a: readonly LineageStretch[],
+  b: readonly LineageStretch[],
+): Promise<Diff["ancestor"]> {
   for (const { no, branch, upTo, session } of a) {
     const shared = b.find((other) => other.no === no && other.branch === branch);
     if (shared === undefined) continue;

@@ -14,7 +14,7 @@ import type { DiscardedRow, SessionRow } from "../contracts/storage/rows.ts";
 import type { ErasedRow } from "../contracts/storage/statement-names.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { logged } from "./gather.ts";
+import { readLoggedRows } from "./gather.ts";
 import type { ArchivedSession } from "./restores.ts";
 
 /** Content columns that are not blobs. */
@@ -63,7 +63,7 @@ export async function compareErased(
   const heads = new Set<unknown>();
   let isShown = false;
   for (const table of LOGGED_TABLES) {
-    for await (const found of logged(storage, table, no, 0, seq)) {
+    for await (const found of readLoggedRows(storage, table, no, 0, seq)) {
       if (table === "heads") heads.add(found.id);
       isShown ||= table !== "annotations" && contentOf(table).some((name) => isPresent(found[name]));
       shown.set(nameOf(table, found), [table, found]);

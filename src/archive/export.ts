@@ -21,7 +21,7 @@ import {
   gatherSession,
   gatherStretches,
 } from "./gather.ts";
-import type { BlobHead, Manifest } from "./manifest.ts";
+import type { BlobHeader, Manifest } from "./manifest.ts";
 import type { OpenScratch } from "./scratch.ts";
 import { checkParts, checkSound } from "./soundness.ts";
 
@@ -81,7 +81,8 @@ async function gatherInherited(storage: Storage, whole: readonly GatheredSession
 }
 
 /**
- * Also the parts of the whole sessions that the inherited parts continue, so that they can be checked by themselves.
+ * Inherited parts may continue a session of this archive. Also reads what they need of it, so that the parts can be verified without that
+ * session.
  */
 async function inheritedStretches(
   storage: Storage,
@@ -112,7 +113,7 @@ async function* frames(
   parts: readonly GatheredSession[],
 ): AsyncGenerator<Uint8Array> {
   const all = [...whole, ...parts];
-  const blobs = await withNamed(
+  const blobs = await collectNamedBlobs(
     storage,
     all.map(({ rows }) => rows),
   );
@@ -141,7 +142,7 @@ interface Blob {
 }
 
 /** All blobs, including those that the contents of messages name. */
-async function withNamed(storage: Storage, all: readonly GatheredRows[]): Promise<ReadonlyMap<string, Blob>> {
+async function collectNamedBlobs(storage: Storage, all: readonly GatheredRows[]): Promise<ReadonlyMap<string, Blob>> {
   const blobs = new Map<string, Blob>();
   for (const { blobs: own, contents } of all) {
     for (const [hex, digest] of own) {
@@ -165,7 +166,7 @@ async function* blobFrames(
 ): AsyncGenerator<Uint8Array> {
   const [row] = await storage.query("blob.head", { sha256: digest });
   if (row === undefined) throw erasedMeanwhile(digest);
-  const head: BlobHead = {
+  const head: BlobHeader = {
     sha256: toHex(digest),
     size: row.size,
     media: row.media,

@@ -9,7 +9,7 @@ import { WINDOW_LOG_MAX } from "../core/unpack.ts";
 
 export const FORMAT = 1;
 const MAGIC = "holdfast-archive ";
-const HEAD_BYTES = 9;
+const HEADER_BYTES = 9;
 const DIGEST_BYTES = 32;
 
 /** The largest frame in bytes, compressed and decompressed. */
@@ -39,15 +39,15 @@ export function corrupted(
 }
 
 export function encodeFrame(kind: Exclude<FrameKind, "end">, bytes: Uint8Array): Uint8Array {
-  return framed(kind, zstdCompressSync(bytes), bytes.length);
+  return buildFrame(kind, zstdCompressSync(bytes), bytes.length);
 }
 
-function framed(kind: FrameKind, stored: Uint8Array, size: number): Uint8Array {
-  const frame = Buffer.alloc(HEAD_BYTES + stored.length);
+function buildFrame(kind: FrameKind, stored: Uint8Array, size: number): Uint8Array {
+  const frame = Buffer.alloc(HEADER_BYTES + stored.length);
   frame[0] = LETTERS[kind].charCodeAt(0);
   frame.writeUInt32BE(stored.length, 1);
   frame.writeUInt32BE(size, 5);
-  frame.set(stored, HEAD_BYTES);
+  frame.set(stored, HEADER_BYTES);
   return frame;
 }
 
@@ -61,7 +61,7 @@ export async function* archiveFile(frames: AsyncIterable<Uint8Array>): AsyncGene
     hash.update(frame);
     yield frame;
   }
-  yield framed("end", hash.digest(), DIGEST_BYTES);
+  yield buildFrame("end", hash.digest(), DIGEST_BYTES);
 }
 
 export interface Frame {
@@ -88,7 +88,7 @@ async function* framesOf(input: Input): AsyncGenerator<ReadFrame> {
   const hash = createHash("sha256");
   hash.update(await firstLine(input));
   for (;;) {
-    const head = await input.take(HEAD_BYTES);
+    const head = await input.take(HEADER_BYTES);
     const kind = KINDS.get(head[0] ?? 0);
     const length = Buffer.from(head).readUInt32BE(1);
     const size = Buffer.from(head).readUInt32BE(5);
@@ -103,7 +103,7 @@ async function* framesOf(input: Input): AsyncGenerator<ReadFrame> {
     }
     hash.update(head);
     hash.update(stored);
-    yield { kind, bytes: unpacked(stored, size), packedBytes: length };
+    yield { kind, bytes: decompressFrame(stored, size), packedBytes: length };
   }
 }
 
@@ -123,7 +123,7 @@ async function firstLine(input: Input): Promise<Uint8Array> {
   );
 }
 
-function unpacked(stored: Uint8Array, size: number): Uint8Array {
+function decompressFrame(stored: Uint8Array, size: number): Uint8Array {
   let bytes: Uint8Array;
   try {
     if (stored.length === 0 || size === 0) throw new Error("it is empty");

@@ -15,7 +15,7 @@ import { encodeText, toHex } from "../core/bytes.ts";
 import { isHeldRun, toggleHold } from "../core/run-owner.ts";
 import { IN_PART } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { lastOf, type Stretch } from "../log/inherited.ts";
+import { lastOf, type LogStretch } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
 import { encodeLine } from "./lines.ts";
 
@@ -40,7 +40,7 @@ export class GatheredRows {
   readonly contents = new Map<string, Uint8Array>();
   readonly agents = new Set<string>();
   /** Ranges of other sessions that these rows continue. */
-  readonly inherits: Stretch[] = [];
+  readonly inherits: LogStretch[] = [];
   readonly invoked = new Set<string>();
   rows = 0;
   readonly #lines = new Map<ArchivedTable, Lines>();
@@ -62,7 +62,7 @@ export class GatheredRows {
     lines.size += line.length;
     this.rows++;
     if (lines.size < FRAME_BYTES) return;
-    lines.frames.push(framed(lines.waiting));
+    lines.frames.push(encodeLines(lines.waiting));
     lines.waiting = [];
     lines.size = 0;
   }
@@ -81,14 +81,14 @@ export class GatheredRows {
       together = [...together, ...waiting];
       size += more;
       if (size < FRAME_BYTES) continue;
-      yield framed(together);
+      yield encodeLines(together);
       [together, size] = [[], 0];
     }
-    if (together.length > 0) yield framed(together);
+    if (together.length > 0) yield encodeLines(together);
   }
 }
 
-function framed(lines: readonly string[]): Uint8Array {
+function encodeLines(lines: readonly string[]): Uint8Array {
   return encodeFrame("rows", encodeText(lines.join("")));
 }
 
@@ -109,7 +109,7 @@ function erasesContent(row: PortableRow): boolean {
   return /erase|clear/.test(String(row.type));
 }
 
-export async function* logged(
+export async function* readLoggedRows(
   storage: Storage,
   table: LoggedTable,
   no: number,
@@ -135,19 +135,19 @@ export async function gatherSession(storage: Storage, no: number, aliases: boole
   let rows = new GatheredRows();
   let after = 0;
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
-    const before = await sessionRow(storage, no);
+    const before = await readLiveSessionRow(storage, no);
     const upTo = Number(before.seq);
     let erased = false;
     for (const table of LOGGED_TABLES) {
       // A new row of state changes the row before it, so this table is read last, in readMutableRows().
       if (table === "state") continue;
-      for await (const row of logged(storage, table, no, after, upTo)) {
+      for await (const row of readLoggedRows(storage, table, no, after, upTo)) {
         erased ||= table === "events" && erasesContent(row);
         rows.add(table, row);
       }
     }
     const mutable = await readMutableRows(storage, no, upTo, aliases);
-    const now = await sessionRow(storage, no);
+    const now = await readLiveSessionRow(storage, no);
     if (now.seq === upTo && now.version === before.version && !(erased && after > 0)) {
       for (const [table, row] of mutable) rows.add(table, row);
       rows.add("sessions", now);
@@ -168,7 +168,7 @@ async function readMutableRows(
   aliases: boolean,
 ): Promise<readonly (readonly [ArchivedTable, PortableRow])[]> {
   const found: (readonly [ArchivedTable, PortableRow])[] = [];
-  for await (const row of logged(storage, "state", no, 0, upTo)) found.push(["state", row]);
+  for await (const row of readLoggedRows(storage, "state", no, 0, upTo)) found.push(["state", row]);
   const runs = ["runs", "signals", "decisions", "checkpoints"] as const;
   for (const table of [
     "boards",
@@ -191,7 +191,7 @@ function withoutHold(row: PortableRow): PortableRow {
 }
 
 /** SessionDeleted when the session was deleted meanwhile: only a tombstone is left. */
-async function sessionRow(storage: Storage, no: number): Promise<PortableRow> {
+async function readLiveSessionRow(storage: Storage, no: number): Promise<PortableRow> {
   const [row] = await storage.query("archive.sessions", { session: no });
   if (row !== undefined && row.deleted_at === null) return row;
   throw new HoldfastError("SessionDeleted", "the session was deleted while it was read", {
@@ -215,11 +215,11 @@ export async function gatherStretches(
       if (found === undefined) tables.set(table, [row]);
       else found.push(row);
     };
-    const before = await headline(storage, session.no);
+    const before = await readSessionRow(storage, session.no);
     const seqs = new Set<number>();
     let chain: Uint8Array | null = null;
     for (const table of LOGGED_TABLES) {
-      for await (const row of logged(storage, table, session.no, 0, end)) {
+      for await (const row of readLoggedRows(storage, table, session.no, 0, end)) {
         const seq = Number(row.seq);
         // A row without a branch column belongs to the branch of its event.
         const isIn = "branch" in row ? seq <= (branches.get(Number(row.branch)) ?? 0) : seqs.has(seq);
@@ -240,7 +240,7 @@ export async function gatherStretches(
   throw missingPart(session.id);
 }
 
-async function headline(storage: Storage, no: number): Promise<PortableRow> {
+async function readSessionRow(storage: Storage, no: number): Promise<PortableRow> {
   const [row] = await storage.query("archive.sessions", { session: no });
   if (row === undefined) throw new Error("bug: a session's row is gone");
   return row;
@@ -254,9 +254,9 @@ function remainsRow(row: PortableRow, seq: number, chain: Uint8Array): PortableR
 }
 
 async function erasedSince(storage: Storage, no: number, before: PortableRow): Promise<boolean> {
-  const now = await headline(storage, no);
+  const now = await readSessionRow(storage, no);
   if (now.deleted_at !== before.deleted_at) return true;
-  for await (const row of logged(storage, "events", no, Number(before.seq), Number(now.seq)))
+  for await (const row of readLoggedRows(storage, "events", no, Number(before.seq), Number(now.seq)))
     if (erasesContent(row)) return true;
   return false;
 }

@@ -87,7 +87,7 @@ export async function linkRows(storage: Storage, arrival: Arrival, at: number): 
   const { unknown, sessions, guards } = await unknownSessions(storage, named, new Set([...created, ...growing]), at);
   return {
     restores: [...restores.map(withoutHeads), ...unknown.map((id) => nameOnly(id, at))],
-    sessions: [...sessions, ...growing.map((id): SessionUse => ({ id, mode: "still", at }))],
+    sessions: [...sessions, ...growing.map((id): SessionUse => ({ id, mode: "lock", at }))],
     guards: [...waiting.guards, ...guards],
     writes: [...writes, ...waiting.writes],
   };
@@ -130,7 +130,7 @@ async function unknownSessions(
     if (row !== undefined && row.deleted_at !== null)
       // Its row was not removed with the last session that named it.
       guards.push({ check: "session.tombstone", key: [id], expect: row.version });
-    if (row?.deleted_at !== null) sessions.push({ id, mode: row === undefined ? "restore" : "still", at });
+    if (row?.deleted_at !== null) sessions.push({ id, mode: row === undefined ? "restore" : "lock", at });
   }
   return { unknown, sessions, guards };
 }

@@ -17,7 +17,7 @@ export interface Manifest {
 }
 
 /** The description of a blob before its bytes. */
-export interface BlobHead {
+export interface BlobHeader {
   readonly sha256: string;
   readonly size: number;
   readonly media: string;

@@ -9,7 +9,7 @@ import type { TimeSlice } from "../core/time-slice.ts";
 import { tooMuchUnpacked, unpackedAllowance } from "../core/unpack.ts";
 import { corrupted, type Frame, type ReadFrame } from "./frames.ts";
 import { decodeLine } from "./lines.ts";
-import type { BlobHead, Manifest } from "./manifest.ts";
+import type { BlobHeader, Manifest } from "./manifest.ts";
 
 /** The most parts of a manifest or of a blob's description. */
 const MOST_PARTS = 10 * LIMITS.archiveSessions;
@@ -84,7 +84,7 @@ export async function receiveArchive(
         rows.push(decodeLine(line));
       }
     } else if (kind === "blob" && rows.length === 0) {
-      const head = readBlobHead(given);
+      const head = readBlobHeader(given);
       if (blobs.has(head.hex)) throw corrupted("it has the same blob twice");
       const kept = await staging.put(head, dataOf(frames, head.size));
       if (!kept) throw corrupted("the bytes of a blob do not have its hash");
@@ -136,8 +136,15 @@ interface AnnouncedBlob extends ArrivingBlob {
   readonly names: readonly Uint8Array[];
 }
 
-function readBlobHead(bytes: Uint8Array): AnnouncedBlob {
-  const { sha256, size, media, utf8, at, names = [] } = parse(bytes, "the description of a blob") as Partial<BlobHead>;
+function readBlobHeader(bytes: Uint8Array): AnnouncedBlob {
+  const {
+    sha256,
+    size,
+    media,
+    utf8,
+    at,
+    names = [],
+  } = parse(bytes, "the description of a blob") as Partial<BlobHeader>;
   const digest = typeof sha256 === "string" ? fromHex(sha256) : null;
   const isSound = isCount(size) && typeof utf8 === "boolean" && Number.isSafeInteger(at) && Array.isArray(names);
   if (digest?.length !== 32 || !isSound) throw corrupted("the description of a blob is incomplete");

@@ -7,7 +7,7 @@ import type { PortableRow } from "../contracts/storage/portable-rows.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { headOf } from "../core/head.ts";
-import { lineageAt, NOW, type Segment } from "../core/lineage.ts";
+import { lineageAt, NOW, type LineageStretch } from "../core/lineage.ts";
 import { findAt } from "../core/session-lookup.ts";
 import { countShownMessages } from "../sessions/counts.ts";
 import { sessionOf } from "../sessions/describe.ts";
@@ -59,7 +59,7 @@ async function treeAtHead(storage: Storage, head: HeadRow, limit: number): Promi
 async function cutToStretches(
   storage: Storage,
   whole: TreeSession,
-  stretches: readonly Segment[],
+  stretches: readonly LineageStretch[],
 ): Promise<TreeSession> {
   const upTo = new Map(stretches.map((one) => [one.branch, one.upTo]));
   const isIn = (branch: number, seq: number) => seq <= (upTo.get(branch) ?? 0);

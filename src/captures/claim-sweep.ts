@@ -5,7 +5,7 @@ import { ownerLiveness } from "../core/run-owner.ts";
 import { decodeClaim, orphanOf } from "./claim.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** A claim without a sign of life for this time is removed. */
+/** A claim without a heartbeat for this time is removed. */
 const FORGOTTEN_MS = 7 * DAY_MS;
 /** A worker of another machine may still run, and only that machine knows. */
 const FORGOTTEN_WORKER_MS = 30 * DAY_MS;

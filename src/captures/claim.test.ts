@@ -183,7 +183,7 @@ for (const engine of ENGINES) {
       await second.release();
     });
 
-    test("CA21 a claim is released also when a sign of life was written and not answered", async () => {
+    test("CA21 a claim is released also when a heartbeat was committed and not answered", async () => {
       const captures = await on(machine("a", 1, { liveness: "alive" }));
       const first = await captures.claim("r", "claude-code");
       const row = async () => {

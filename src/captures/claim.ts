@@ -1,5 +1,5 @@
 // Claims on requests: a lease that names the process that works on a request (decisions/0017, 0023). It is a row of the store and not
-// part of any session, because signs of life do not belong into a log.
+// part of any session, because heartbeats do not belong into a log.
 import type { Captures, ClaimOwner, RequestClaim, UnsavedWork } from "../contracts/captures.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -15,12 +15,12 @@ import { LeaseWatch } from "../runs/lease-watch.ts";
 import type { OpenClaims } from "./open-claims.ts";
 
 const LEASE_MS = 10_000;
-/** Signs of life within one lease. */
+/** Heartbeats within one lease. */
 const BEATS = 3;
 /** How often a waiting process reads the claim. */
 const LOOK_MS = 250;
 
-export interface ClaimedRequest {
+export interface RequestKey {
   readonly request: string;
   readonly agent: string;
 }
@@ -28,7 +28,7 @@ export interface ClaimedRequest {
 export async function claimRequest(
   storage: Storage,
   claims: OpenClaims,
-  { request, agent }: ClaimedRequest,
+  { request, agent }: RequestKey,
   { leaseMs = LEASE_MS, wait = false, signal, onWait }: NonNullable<Parameters<Captures["claim"]>[2]>,
 ): Promise<RequestClaim> {
   const { environment } = storage;
@@ -41,7 +41,7 @@ export async function claimRequest(
     if (ended.aborted) throw notClaimed(request, claims);
     const text = await readText(storage, name);
     const seen = text === null ? null : decodeClaim(text);
-    // Read before the state, because each sign of life restarts the remaining time.
+    // Read before the state, because each heartbeat restarts the remaining time.
     const isAlive =
       seen !== null && (watch.hasMoved(leaseOf(seen)) || ownerLiveness(environment, seen.owner) === "alive");
     const state = seen === null ? "free" : stateOf(environment, watch, seen);
@@ -76,7 +76,7 @@ function notClaimed(request: string, { closing }: OpenClaims): HoldfastError {
   );
 }
 
-/** A claim of this process. It shows signs of life until it is released. */
+/** A claim of this process. It writes heartbeats until it is released. */
 class ActiveClaim implements RequestClaim {
   readonly previous: NonNullable<RequestClaim["previous"]> | null;
   readonly #storage: Storage;
@@ -139,7 +139,7 @@ class ActiveClaim implements RequestClaim {
   async #change(record: ClaimRecord): Promise<void> {
     if (encodeClaim(record) === encodeClaim(this.#record)) return;
     this.#record = record;
-    if (!this.#over.signal.aborted) await this.#showLife();
+    if (!this.#over.signal.aborted) await this.#sendHeartbeat();
   }
 
   async release(): Promise<void> {
@@ -163,7 +163,7 @@ class ActiveClaim implements RequestClaim {
       await environment.sleep(this.#record.leaseMs / BEATS, this.#over.signal);
       if (this.#over.signal.aborted) return;
       try {
-        await this.#showLife();
+        await this.#sendHeartbeat();
       } catch (error) {
         // If the store is unreachable for a while, the claim is lost only if another process takes it meanwhile.
         environment.log("warn", "captures.claim", { error: String(error) });
@@ -171,7 +171,7 @@ class ActiveClaim implements RequestClaim {
     }
   }
 
-  async #showLife(): Promise<void> {
+  async #sendHeartbeat(): Promise<void> {
     const isOwn = await this.#write((text) => {
       this.#record = { ...this.#record, beat: this.#record.beat + 1, at: this.#storage.environment.now() };
       return replace(this.#storage, this.#name, text, this.#record);
@@ -180,8 +180,8 @@ class ActiveClaim implements RequestClaim {
   }
 
   /**
-   * false: another process has the claim. The row is read first, because only the owner counts: an earlier sign of life without an answer
-   * may have been committed, or may be committed between the read and the write.
+   * Returns false if another process has the claim. Every try reads the row first: a heartbeat that got no answer may have been committed, or
+   * may be committed between the read and the write, so this process does not know the stored text. The owner in the row decides.
    */
   #write(write: (text: string) => Promise<boolean>): Promise<boolean> {
     const writing = this.#writing.then(async () => {
@@ -245,7 +245,7 @@ function requestBusy(request: string, agent: string, owner: ClaimOwner): Holdfas
   const { host, pid, orphan, isStalled } = owner;
   const who = pid === null ? "Another process" : `Process ${pid} on ${host}`;
   const works = `works on request ${quoted(request)}`;
-  const stalled = isStalled ? ", and has shown no sign of life for its lease: it is stopped, or it hangs" : "";
+  const stalled = isStalled ? ", and has sent no heartbeat for its lease: it is stopped, or it hangs" : "";
   const message =
     orphan === null
       ? `${who} ${works}${stalled}`
@@ -263,11 +263,11 @@ function quoted(text: string): string {
 
 const LONGEST_LEASE_MS = 3_600_000;
 /**
- * A claim is free at once if its last sign of life is older than this, by the store's clock. So a request whose container was killed last
+ * A claim is free at once if its last heartbeat is older than this, by the store's clock. So a request whose container was killed last
  * week does not wait for a lease. If a clock is wrong by that much, the only harm is a diverged capture.
  */
 const STALE_MS = 60_000;
-/** A claim names unsaved work until this time after the last sign of life of its process. */
+/** A claim names unsaved work until this time after the last heartbeat of its process. */
 const UNSAVED_MS = 7 * 24 * 3_600_000;
 /** How many entries of unsaved work a claim names. The oldest are dropped first. */
 const MOST_UNSAVED = 8;
@@ -287,7 +287,7 @@ export interface ClaimRecord {
   readonly beat: number;
   readonly leaseMs: number;
   readonly since: number;
-  /** The last sign of life, by the store's clock. */
+  /** The time of the last heartbeat, by the store's clock. */
   readonly at: number;
   /** No process has the claim: the row only says what the last owner left. */
   readonly isReleased: boolean;
@@ -394,7 +394,7 @@ export function orphanOf({ processes }: Environment, { worker, unsaved }: ClaimR
   return workers.find((one) => one !== null && processes?.liveness(one) === "alive") ?? null;
 }
 
-/** The longest time until the claim is free, if its owner shows no sign of life and does not end. */
+/** The longest time until the claim is free, if its owner sends no heartbeat and does not end. */
 function remainingMs(environment: Environment, watch: LeaseWatch, record: ClaimRecord): number {
   if (isRunningHere(environment, record)) return record.leaseMs;
   if (environment.now() - record.at > STALE_MS + record.leaseMs) return 0;

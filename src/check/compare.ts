@@ -50,8 +50,8 @@ export function compare(subject: Subject, row: WithEvent, wanted: Comparison): E
     reporter.report("row-without-event", [id], { table, seq, event: row.event_type });
     return null;
   }
-  if (table === "state") ledger.showsValue(seq);
-  else ledger.shows(table, seq);
+  if (table === "state") ledger.markValueFound(seq);
+  else ledger.markRowFound(table, seq);
   const found = dataOf(row.event_body);
   if (found === null) return null;
   const logged = { ...found, commitments: plainObject.read(found.body.commitments) ?? {} };
@@ -67,7 +67,8 @@ export interface Payload {
   readonly salt: Uint8Array | null;
 }
 
-export function salted(salts: Uint8Array | null, index: number): Uint8Array | null {
+/** The salt of the payload at this index; null if it was erased. */
+export function saltAt(salts: Uint8Array | null, index: number): Uint8Array | null {
   const salt = salts?.subarray(index * SALT, (index + 1) * SALT);
   return salt?.byteLength === SALT ? salt : null;
 }

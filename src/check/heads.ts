@@ -12,7 +12,7 @@ import { sameBytes } from "../core/bytes.ts";
 import { addCounts, NONE } from "../core/counts.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { committedSummary, encodeRoot, type HeadRoot, headId, rootOf } from "../core/head.ts";
-import { lineageAt, type Segment } from "../core/lineage.ts";
+import { lineageAt, type LineageStretch } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBlob, checkCommitments, compare, type EventContent, isErased } from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";
@@ -104,7 +104,7 @@ async function derive(
   subject: Subject,
   row: CheckedHeadRow,
   { commitments }: EventContent,
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
 ): Promise<{ readonly root: Uint8Array; readonly counts: Counts }> {
   const { survey, session } = subject;
   const stored = jsonObject.read(row.root) ?? {};
@@ -153,7 +153,7 @@ function compactionOf(
 /** Adds the rows since the newest earlier head to the counts of that head. */
 async function recount(
   { survey, session }: Subject,
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   stored: JsonObject,
 ): Promise<{ readonly before: HeadRow | null; readonly counts: Counts }> {
   const { storage, recountedHeads } = survey;

@@ -144,12 +144,12 @@ export class Ledger {
     return this.#kept === null ? this.end : (this.#kept.kept.get(branch) ?? 0);
   }
 
-  shows(table: EventTable, seq: number): void {
+  markRowFound(table: EventTable, seq: number): void {
     if (this.#awaited.get(seq) === TABLES.indexOf(table) + 1) this.#awaited.set(seq, 0);
     if (table === "turns") this.#aborts.delete(seq);
   }
 
-  showsValue(seq: number): void {
+  markValueFound(seq: number): void {
     const left = this.#values?.get(seq) ?? 0;
     if (left > 0) this.#values?.set(seq, left - 1);
   }
@@ -220,7 +220,7 @@ export class LedgerReader {
   }
 
   /** `follows`: the event before it was read as well. */
-  see(event: Pick<CheckedEventRow, "seq" | "type" | "at" | "body">, follows = true): void {
+  apply(event: Pick<CheckedEventRow, "seq" | "type" | "at" | "body">, follows = true): void {
     const { seq, type } = event;
     // A head may have been published on a branch that is gone.
     if (!follows) [this.#headBefore, this.#head] = [undefined, undefined];
@@ -243,7 +243,7 @@ export class LedgerReader {
     else if (STATE.has(type)) {
       this.values ??= new SeqMarks(this.#isWhole ? 2 : null);
       const inherits = this.#isFork || this.#branch > 1;
-      this.values.set(seq, this.endings.see({ seq, type, branch: this.#branch }, data, inherits));
+      this.values.set(seq, this.endings.apply({ seq, type, branch: this.#branch }, data, inherits));
     }
     this.#move(type, seq, data);
     if (!this.#isWhole && !this.#isKept(type, data)) this.awaited.set(seq, 0);
@@ -342,7 +342,7 @@ export async function readLedger(survey: Survey, reporter: IssueReporter, sessio
   const { ok, end } = await verifyLog(storage, reporter, session, (event) => {
     if (event.seq > session.seq) return;
     count("events");
-    reader.see(event);
+    reader.apply(event);
     if (event.role === null) return;
     count("messages");
     const isSame = event.content === null || survey.contents.add(event.content, event.chars);

@@ -16,7 +16,7 @@ import { checkRow, checkSessionRows, readSessionRows, type SessionRows } from ".
 import { checkState } from "./state.ts";
 import type { Subject } from "./subject.ts";
 import type { Survey } from "./survey.ts";
-import { checkKeptRanges, checkLiving, checkTombstone, readKeptRanges } from "./tombstones.ts";
+import { checkKeptRanges, checkLiveSession, checkTombstone, readKeptRanges } from "./tombstones.ts";
 import { checkCalls, checkClears, checkEvals, checkNotes, checkSnapshots, checkTurns } from "./work.ts";
 
 /** How many events' contents one query looks up. */
@@ -42,7 +42,7 @@ export async function checkSession(survey: Survey, reporter: IssueReporter, foun
   await checkRows(subject);
   if (ledger === null) return;
   await checkLedger(subject, ledger, sessionRows);
-  await checkLiving(subject);
+  await checkLiveSession(subject);
   if (!survey.isSingleSession) return;
   await checkInherited(subject, async (source, logged) => {
     await checkRows(source);

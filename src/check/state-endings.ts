@@ -18,7 +18,7 @@ export class StateEndings {
   readonly #keys = new Map<string, number[]>();
 
   /** Returns how many rows the event wrote: on a branch that inherits, a removed key is a row as well. */
-  see(
+  apply(
     event: { readonly seq: number; readonly branch: number; readonly type: string },
     data: JsonObject,
     inherits: boolean,

@@ -44,7 +44,7 @@ export async function checkKeptRanges(
 }
 
 /** Checks that a living session has no kept ranges: it has all of its log. */
-export async function checkLiving({ survey, reporter, session }: Subject): Promise<void> {
+export async function checkLiveSession({ survey, reporter, session }: Subject): Promise<void> {
   const rows = await survey.storage.query("archive.remains", { session: session.no });
   if (rows.length > 0) reporter.report("remains-left", [session.id], { table: "remains" });
 }
@@ -129,9 +129,9 @@ class KeptRangesReader {
   readonly #broken = new Set<number>();
   readonly #clears = new Map<number, JsonObject>();
   /** For each clear: how many message rows name it as the event that erased them. */
-  readonly #gone = new Map<number, number>();
-  #before: WholeEventRow | null = null;
-  #left = false;
+  readonly #erasedCounts = new Map<number, number>();
+  #previous: WholeEventRow | null = null;
+  #hasReportedRows = false;
 
   constructor(reporter: IssueReporter, session: CheckedSessionRow, kept: KeptRanges) {
     this.#reporter = reporter;
@@ -145,12 +145,12 @@ class KeptRangesReader {
 
   /** Returns whether the event is kept for other sessions and verified. */
   add(event: WholeEventRow): boolean {
-    const before = this.#before;
-    this.#before = event;
+    const before = this.#previous;
+    this.#previous = event;
     const { seq, branch } = event;
     if (seq > (this.#kept.get(branch) ?? 0)) {
-      if (!this.#left) this.#reporter.report("remains-left", [this.#session.id], { table: "events", seq });
-      this.#left = true;
+      if (!this.#hasReportedRows) this.#reporter.report("remains-left", [this.#session.id], { table: "events", seq });
+      this.#hasReportedRows = true;
       return false;
     }
     if (this.#broken.has(branch)) return false;
@@ -163,17 +163,20 @@ class KeptRangesReader {
     this.#last.set(branch, seq);
     this.#count(event);
     this.covered.add(seq);
-    this.reader.see(event, seq === 1 || before?.seq === seq - 1);
+    this.reader.apply(event, seq === 1 || before?.seq === seq - 1);
     return true;
   }
 
-  /** Checks that as many messages are erased as each clear says, as far as the events before the clear are kept. */
+  /**
+   * Compares the number of erased messages with the count that the clear records. If events before the clear are missing, the number may be
+   * lower.
+   */
   #count({ seq, type, body, erased_seq: by }: WholeEventRow): void {
-    if (by !== null) this.#gone.set(by, (this.#gone.get(by) ?? 0) + 1);
+    if (by !== null) this.#erasedCounts.set(by, (this.#erasedCounts.get(by) ?? 0) + 1);
     if (type !== "messages/cleared") return;
     const clear = dataOf(body);
     this.#clears.set(seq, clear?.body ?? {});
-    const found = this.#gone.get(seq) ?? 0;
+    const found = this.#erasedCounts.get(seq) ?? 0;
     const elsewhere = seq - 1 - this.covered.size;
     const logged = Number(clear?.data.count);
     if (found <= logged && logged <= found + elsewhere) return;

@@ -12,7 +12,7 @@ import {
   keptPairs,
   type Payload,
   SALT,
-  salted,
+  saltAt,
 } from "./compare.ts";
 import { BEFORE_ALL, PAGE, rowsOf, type VersionParams, versionsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
@@ -123,7 +123,7 @@ function payloadsOf<N extends string>(
     name,
     no: cells[`${name}_no`] as number | null,
     sha256: cells[name] as Uint8Array | null,
-    salt: salted(salts, i),
+    salt: saltAt(salts, i),
   }));
 }
 

@@ -61,7 +61,7 @@ export async function loadAgents(files: readonly string[], context: LoadContext)
   return [...agents.values()];
 }
 
-/** The default export, whatever it is, and the named exports that look like an agent. */
+/** The default export of any type, and the named exports that look like an agent. */
 function exportedAgents(module: Readonly<Record<string, unknown>>): readonly AgentDefinition[] {
   const { default: main, ...named } = module;
   const defaults = main === undefined ? [] : Array.isArray(main) ? main : [main];

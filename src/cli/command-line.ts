@@ -229,11 +229,11 @@ export function checkChoice<C extends string>(value: string, what: string, choic
 
 function checkOperands({ operands, path, named }: CommandLine, command: CommandSyntax): void {
   const missing = command.operands.find(
-    (one, i) => (one.need === "one" || one.need === "some") && i >= operands.length,
+    (one, i) => (one.need === "required" || one.need === "one-or-more") && i >= operands.length,
   );
   if (missing !== undefined)
     throw new UsageError(`holdfast ${path} needs ${missing.name}; see \`holdfast ${path} --help\``);
-  const endless = command.operands.some((one) => one.need === "any" || one.need === "some");
+  const endless = command.operands.some((one) => one.need === "zero-or-more" || one.need === "one-or-more");
   const extra = endless ? undefined : operands[command.operands.length];
   if (extra === undefined) return;
   throw new UsageError(`unexpected "${extra}"${adviseOnExtra(extra, operands[0] ?? "", path, named, command)}`);

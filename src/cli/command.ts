@@ -8,11 +8,8 @@ import type { CommandOutput, OutputCaptureOptions } from "./output-capture.ts";
 
 interface Operand {
   readonly name: string;
-  /**
-   * one: required; optional: may be left out; any: none or more; some: at least one. Only the last operand may be any
-   * or some.
-   */
-  readonly need: "one" | "optional" | "any" | "some";
+  /** Only the last operand may be given more than once. */
+  readonly need: "required" | "optional" | "zero-or-more" | "one-or-more";
 }
 
 interface Example {

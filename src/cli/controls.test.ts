@@ -69,7 +69,7 @@ test.each(COMMANDS.map((argv) => [argv[0], argv] as const))(
   },
 );
 
-test("ST17 JSON is the same value for whoever parses it", async () => {
+test("ST17 every JSON parser reads the same value", async () => {
   const { stdout } = await captureOutput(main, ["messages", HOSTILE, "--json"], { cwd });
   expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(HOSTILE).slice(1, -1));
   const value = { [HOSTILE]: [HOSTILE, "👩‍👩‍👧 ok\n\t"] };

@@ -54,7 +54,7 @@ export function numberOption({ min, max }: { readonly min: number; readonly max:
 /** Options for the number of rows of a list, and where the page begins. */
 export function pageOptions(limit: number) {
   return {
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: `at most so many (default ${limit})` },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: `list at most N (default ${limit})` },
     cursor: { type: "text", summary: "print the next page; the note below a page shows its cursor" },
   } as const satisfies Readonly<Record<string, OptionSpec>>;
 }

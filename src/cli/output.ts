@@ -131,7 +131,7 @@ export class Output {
       await this.error(this.errorStyle.faint(line));
   }
 
-  /** Tells the user how to print the next page, if there is one. */
+  /** Prints how to get the next page, if there is one. */
   async noteNextPage(cursor: string | null): Promise<void> {
     if (cursor !== null) await this.note(`more: add --cursor '${cursor}'`);
   }

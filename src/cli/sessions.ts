@@ -107,7 +107,7 @@ function inheritedError(
   const what = messages === 0 ? "parts" : plural(Number(messages), "message");
   const [message, more] =
     deleted === false
-      ? [`exists only in part, inherited by ${names}`, "; importing its own archive completes it"]
+      ? [`is in this store only in part, inherited by ${names}`, "; importing its own archive completes it"]
       : [`was erased, except ${what} that these sessions inherit: ${names}`, ""];
   return new HoldfastError("SessionDeleted", `session "${session}" ${message}`, {
     hint: `\`holdfast messages ${quoted(heirs[0] ?? "")}\` shows the part that is left${more}`,

@@ -111,7 +111,7 @@ describe("table", () => {
 describe("style", () => {
   const stream = { write: () => true, on: () => {}, isTTY: true };
 
-  test("colours a terminal only, and not when told not to", () => {
+  test("colours only a terminal, and not if colours are turned off", () => {
     expect(styleFor(stream, {}).bad("x")).toBe("\x1b[31mx\x1b[39m");
     expect(styleFor(stream, { NO_COLOR: "1" }).bad("x")).toBe("x");
     expect(styleFor(stream, { TERM: "dumb" }).bad("x")).toBe("x");

@@ -26,7 +26,7 @@ const BEGUN = [
   [40, "step/asked", { step: 2 }],
 ] as const;
 
-test("a step that somebody decided on took as long as it took, not as long as he thought about it", () => {
+test("the duration of a step that a person decided does not include the wait for the decision", () => {
   const retried = buildTimeline(
     events(
       ...BEGUN,
@@ -45,7 +45,7 @@ test("a step that somebody decided on took as long as it took, not as long as he
   expect(retried.map(({ text }) => text)).toContainEqual(expect.stringMatching(/^eve decided on tool pay after 1 ?h/));
 });
 
-test("of a step that somebody said happened, nobody knows how long it took", () => {
+test("a step that a person confirmed has no duration", () => {
   const moments = buildTimeline(
     events(
       ...BEGUN,
@@ -96,7 +96,7 @@ test("a recorded read is drawn with how much it gave, and where in the log it lo
   expect(drawn("state", { ...position, count: 1 })?.text).toBe("1 key at #12");
 });
 
-test("a run that was recovered was not given back by its worker", () => {
+test("a recovered run is not shown as released by its worker", () => {
   const said = buildTimeline(events([0, "run/released", { recovered: true }], [1, "run/released"])).map(
     ({ text }) => text,
   );

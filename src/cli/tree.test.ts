@@ -37,7 +37,7 @@ const call = (callee: string | null, seq: number, more: Partial<TreeSession["inv
   ...more,
 });
 
-test("what was invoked hangs under who invoked it", () => {
+test("a callee is drawn below its caller", () => {
   const child = session("child", {
     kind: "spawned",
     invocations: [call("gone", 3, { type: "attach", status: "failed" })],

@@ -163,7 +163,7 @@ export function describeExpiry({ clock }: Holdfast, { id, expiresAt }: Capture):
 export function captureExpired(holdfast: Holdfast, capture: Capture): HoldfastError {
   return new HoldfastError("CaptureExpired", describeExpiry(holdfast, capture), {
     hint:
-      `\`holdfast captures keep ${capture.id}\` keeps it, and then it can be put back; ` +
+      `\`holdfast captures keep ${capture.id}\` keeps it, and then it can be restored; ` +
       `\`holdfast handover --request ${quoteArgument(capture.request)}\` tells what was done`,
     details: { kind: "capture", id: capture.id, expiresAt: capture.expiresAt },
   });

@@ -11,7 +11,7 @@ import { plainObject } from "../core/decode.ts";
 import { realEnvironment } from "../core/environment.ts";
 import type { ReadableSession } from "./capture-source.ts";
 import { restoreClaude } from "./claude/restore.ts";
-import { configDirOf, findClaudeSession, fixedKeyOf, type Variables } from "./claude/session-files.ts";
+import { configDirOf, findClaudeSession, fixedProjectKey, type Variables } from "./claude/session-files.ts";
 import { factsOf } from "./claude/transcript.ts";
 import { findOpenCodeSession } from "./opencode/find.ts";
 import { restoreOpenCode } from "./opencode/restore.ts";
@@ -57,7 +57,7 @@ export function localAgent(agent: CodingAgent, host: Partial<AgentHost> = {}): L
 
 function localClaude({ env, cwd }: AgentHost): LocalAgent {
   const configDir = configDirOf(env);
-  const key = fixedKeyOf(env);
+  const key = fixedProjectKey(env);
   return {
     agent: "claude-code",
     find: async (sessionId) => {

@@ -10,7 +10,7 @@ import {
   type ClaudeTranscript,
   configDirOf,
   findClaudeSession,
-  fixedKeyOf,
+  fixedProjectKey,
   isFlatAgent,
   listClaudeSessions,
   projectKeyOf,
@@ -217,7 +217,7 @@ export async function findLatestSession(agents: readonly CodingAgent[], host: Ag
 }
 
 async function latestOfClaude({ env, cwd }: AgentHost): Promise<readonly LatestSession[]> {
-  const key = fixedKeyOf(env) ?? (await projectKeyOf(cwd));
+  const key = fixedProjectKey(env) ?? (await projectKeyOf(cwd));
   const found: LatestSession[] = [];
   for await (const one of listClaudeSessions(configDirOf(env), () => {})) {
     if (one.key === key) found.push({ agent: "claude-code", sessionId: one.sessionId, changedAt: one.mtimeMs });

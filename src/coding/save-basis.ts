@@ -135,7 +135,7 @@ function rewritesBetween(basis: SessionLocation, found: SessionLocation): readon
 type SessionLocation = Pick<FoundSession, "configDir" | "key" | "sessionId" | "cwd">;
 
 function claudeLocation({ configDir, key, sessionId }: Pick<FoundSession, "configDir" | "key" | "sessionId">) {
-  return configDir === null || key === null ? null : { configDir, key, sessionId };
+  return configDir === null || key === null ? null : { configDir, projectKey: key, sessionId };
 }
 
 interface FileContent {

@@ -1,4 +1,4 @@
-// BlobStore of the storage contracts: content-addressed bytes, named `sha256:<hex>`, with one copy of each content.
+// Blobs, and the backends that store their bytes: content-addressed bytes, named `sha256:<hex>`, with one copy of each content.
 // Promise: a ref is returned only after its bytes are durable; reads verify the hash; damage is BlobCorrupted, which
 // names the blob; a ref expires by default unless it is pinned or a row refers to it.
 import type { Json, Jsonable, Page, PageOptions } from "./json.ts";

@@ -129,7 +129,7 @@ export interface Captures {
    */
   save(capture: NewCapture): Promise<CaptureWithFiles>;
   /**
-   * Makes a capture that was kept beside the newest the newest, and keeps the former newest beside it. The
+   * Makes a diverged capture the newest one, and keeps the former newest beside it. The
    * conversations of both are imported first.
    */
   prefer(id: string): Promise<Capture>;

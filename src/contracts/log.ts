@@ -1,5 +1,5 @@
-// The log: one append-only, hash-chained list of compact events per session, seq contiguous from 1.
-// Promise: seq and hash are assigned inside the commit that writes the rows an event names; events are insert-only.
+// The log: one append-only, hash-chained list of compact events for each session, with seqs from 1 without gaps.
+// Guarantee: the commit that writes an event's rows also assigns its seq and hash; events are never changed.
 import type { JsonableObject, JsonObject } from "./json.ts";
 import type { At } from "./locators.ts";
 

@@ -56,7 +56,9 @@ export interface Run {
   readonly pausedUntil: number | null;
   /** What the run waits for; any of these wakes it. */
   readonly waitsFor: readonly Waits[];
-  /** When the run continues by itself, if it does. For a running one: when workers try it again after a failed try. */
+  /**
+   * When the run wakes without a signal or an answer; null: it does not. If its last worker failed: when a worker may retry it.
+   */
   readonly wakesAt: number | null;
   /**
    * True if the run came with an archive and may still be running in the store that it was exported from. No worker

@@ -28,8 +28,9 @@ export interface Recovery {
   readonly run: Run;
   /** The iteration that the run resumes with. */
   readonly resumeIteration: number;
-  /** The number of steps of that iteration whose results are recorded and will be reused. */
+  /** The steps of that iteration that have ended. A replay reuses their results. */
   readonly cached: readonly Step[];
+  /** The steps of which it is unknown whether their effect happened. */
   readonly inDoubt: readonly Step[];
   /** The steps that wait for a person's approval before their first try. */
   readonly asked: readonly Step[];

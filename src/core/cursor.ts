@@ -1,12 +1,12 @@
-// Pages of lists, and their cursors: opaque to callers; to the store, the list and the call they belong to, and the position of the
-// last row of a page.
+// Reads lists page by page. A cursor is opaque to callers. It contains the list's name, a digest of the filter and order, and the position of
+// the page's last row.
 import { hash } from "node:crypto";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page, PageOptions } from "../contracts/json.ts";
 
 export type ListOrder = NonNullable<PageOptions["order"]>;
 
-/** A list with what a call of it asked for. A cursor of one call is refused by another, which would skip or repeat rows. */
+/** The list, filter and order of a call. A cursor works only with the same three; with others, rows would be skipped or repeated. */
 export interface ListCall {
   /** As the catalogue names it, such as `sessions.list`. */
   readonly list: string;
@@ -23,7 +23,7 @@ export interface PageRead<P extends Position, R, T> extends ListCall {
   readonly cursor: string | null;
   /** The position before the first row. */
   readonly start: P;
-  /** Reads at most so many rows after a position. */
+  /** Reads at most `most` rows after a position. */
   read(after: P, most: number): Promise<readonly R[]>;
   item(row: R): T | Promise<T>;
   position(row: R): P;

@@ -52,7 +52,7 @@ for (const engine of ENGINES) {
     const ids: Record<string, unknown> = {};
     const run = (sql: string, params: readonly Param[]) =>
       ground.driver.transact(function* () {
-        yield { steps: [{ kind: "query", sql, params }], last: true };
+        yield { statements: [{ kind: "query", sql, params }], last: true };
       });
 
     beforeAll(async () => {

@@ -1,15 +1,15 @@
 // Where a session's rows are: in its own log, and in the logs that its branch inherits from. A lineage is a list of
 // stretches of logs, newest first. A read goes through it in one of the two directions.
-import type { SegmentOfLogRow } from "../contracts/storage/lineage-queries.ts";
+import type { LineageStretchRow } from "../contracts/storage/lineage-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { invalid } from "./check.ts";
 import { parseRowId } from "./row-id.ts";
 
-export interface Segment {
+export interface LineageStretch {
   readonly session: string;
   readonly no: number;
   readonly branch: number;
-  /** The last seq that belongs to the segment; NOW if the session is still on this branch. */
+  /** The last seq that belongs to the stretch; NOW if the session is still on this branch. */
   readonly upTo: number;
   /**
    * The seq up to which this lineage knows the session's log: content erased by then is not part of the view, content
@@ -34,11 +34,11 @@ export interface LinePosition {
   readonly seq: number;
 }
 
-/** How many segments the first read takes; later reads take more, for readers that go far back. */
+/** How many stretches the first read takes; later reads take more, for readers that go far back. */
 const FIRST_PAGE = 16;
 const PAGE_GROWTH = 4;
 
-type ReadDown = (deepest: number) => Promise<readonly SegmentOfLogRow[]>;
+type ReadDown = (deepest: number) => Promise<readonly LineageStretchRow[]>;
 
 /** Reads a lineage from the newest stretch on, only as far as the reader needs. */
 export class LineageReader {
@@ -48,7 +48,7 @@ export class LineageReader {
   /** null after the oldest stretch was read. */
   #readDown: ReadDown | null;
   #page = FIRST_PAGE;
-  #read: Segment[] = [];
+  #read: LineageStretch[] = [];
 
   constructor(storage: Storage, readDown: ReadDown) {
     this.#storage = storage;
@@ -56,7 +56,7 @@ export class LineageReader {
   }
 
   /** The next `count` stretches; fewer only at the end. */
-  async take(count: number): Promise<readonly Segment[]> {
+  async take(count: number): Promise<readonly LineageStretch[]> {
     while (this.#read.length < count && this.#readDown !== null) {
       await this.#readPage(this.#readDown, Math.max(this.#page, count - this.#read.length));
       this.#page *= PAGE_GROWTH;
@@ -81,7 +81,7 @@ export class LineageReader {
     for (const row of rows.slice(0, size)) await this.#add(row);
   }
 
-  async #add({ session, session_no: no, branch, upto, clears }: SegmentOfLogRow): Promise<void> {
+  async #add({ session, session_no: no, branch, upto, clears }: LineageStretchRow): Promise<void> {
     if (session === null) return;
     const horizon = this.#horizons.get(no) ?? upto;
     this.#horizons.set(no, horizon);
@@ -116,17 +116,17 @@ export function readLineageAt(storage: Storage, { no, branch, seq }: LinePositio
 }
 
 /** Empty when there is no such session. */
-export function currentLineage(storage: Storage, session: string): Promise<readonly Segment[]> {
+export function currentLineage(storage: Storage, session: string): Promise<readonly LineageStretch[]> {
   return readCurrentLineage(storage, session).take(NOW);
 }
 
-export function lineageAt(storage: Storage, at: LinePosition): Promise<readonly Segment[]> {
+export function lineageAt(storage: Storage, at: LinePosition): Promise<readonly LineageStretch[]> {
   return readLineageAt(storage, at).take(NOW);
 }
 
-/** A segment, and the seq after which its rows are read. */
-export interface Stretch {
-  readonly segment: Segment;
+/** A stretch, and the seq after which its rows are read. */
+export interface StretchRead {
+  readonly stretch: LineageStretch;
   readonly after: number;
 }
 
@@ -135,19 +135,19 @@ export interface Stretch {
  * id may be that of any message.
  */
 export function stretchesAfter(
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   session: string,
   after: number | string,
-): readonly Stretch[] {
-  if (after === 0) return lineage.map((segment) => ({ segment, after: 0 }));
+): readonly StretchRead[] {
+  if (after === 0) return lineage.map((stretch) => ({ stretch, after: 0 }));
   const point = typeof after === "number" ? { session, seq: after } : parseRowId(after, "after");
-  const first = lineage.findIndex((segment) => segment.session === point.session);
+  const first = lineage.findIndex((stretch) => stretch.session === point.session);
   if (first === -1 && typeof after === "string" && lineage.length > 0) {
     throw invalid("after", "the id of a message that the session shows", after);
   }
-  return lineage.flatMap((segment, i) => {
-    if (segment.session === point.session) return [{ segment, after: point.seq }];
-    return i < first ? [{ segment, after: 0 }] : [];
+  return lineage.flatMap((stretch, i) => {
+    if (stretch.session === point.session) return [{ stretch, after: point.seq }];
+    return i < first ? [{ stretch, after: 0 }] : [];
   });
 }
 
@@ -160,8 +160,8 @@ export async function lineTo(
   return ({ branch, seq }) => own.some((one) => one.branch === branch && seq <= one.upTo);
 }
 
-/** Whether the segment's messages of that agent and run are hidden. */
-export function isHidden({ hides }: Segment, { agent, run }: { agent: string; run: string | null }): boolean {
+/** Whether the stretch's messages of that agent and run are hidden. */
+export function isHidden({ hides }: LineageStretch, { agent, run }: { agent: string; run: string | null }): boolean {
   return hides.some((clear) => clear.agent === agent && (clear.run === null || clear.run === run));
 }
 

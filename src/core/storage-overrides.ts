@@ -10,7 +10,7 @@ export function overrideStorage(storage: Storage, overrides: Partial<Pick<Storag
     commit: (commit) => storage.commit(commit),
     query: (name, params) => storage.query(name, params),
     inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
-    changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
+    waitForChange: (session, timeoutMs, signal) => storage.waitForChange(session, timeoutMs, signal),
     follow: (session) => storage.follow(session),
     reclaim: () => storage.reclaim(),
     rewrite: () => storage.rewrite(),

@@ -208,7 +208,7 @@ export function prepareMessage(ready: ReadyMessage, prepare: Prepare): PreparedM
 
 async function prepareCarried(carried: CarriedMedia, prepare: Prepare): Promise<PreparedPayload> {
   const payload = await prepare(carried.bytes, { media: carried.media, utf8: false });
-  // The link from the content keeps the blob alive, and not a row.
+  // The content's link to the blob keeps it alive, so no row counts as a reference.
   return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };
 }
 
@@ -236,7 +236,7 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
   const blobs: BlobWrite[] = [];
   const writes: Write[] = [];
   const guards: Guard[] = [];
-  const still: SessionUse[] = [];
+  const locked: SessionUse[] = [];
   const uses = new Map<string, NonNullable<Commit["uses"]>[number]>();
   const events = messages.map((message) => {
     const { ready, payload, carried, sources } = message;
@@ -247,7 +247,7 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
     }
     for (const { session, guard } of sources) {
       guards.push(guard);
-      if (session !== scope.session) still.push({ id: session, mode: "still", at: scope.at });
+      if (session !== scope.session) locked.push({ id: session, mode: "lock", at: scope.at });
     }
     for (const named of ready.named) uses.set(toHex(named), [named, 0]);
     if (ready.key !== undefined) guards.push({ check: "message.key", key: [scope.session, ready.key], expect: null });
@@ -255,7 +255,7 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
   });
   const own: SessionUse = { id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at };
   return {
-    sessions: [own, ...still],
+    sessions: [own, ...locked],
     agents: [{ id: scope.agent, at: scope.at }],
     blobs,
     events,
@@ -265,8 +265,8 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
   };
 }
 
-/** The same for one message with only inline content, as in most appends. */
-export function plainCommit(scope: Appending, message: PreparedMessage): Commit {
+/** The commit of one message with only inline content, as in most appends. */
+export function inlineCommit(scope: Appending, message: PreparedMessage): Commit {
   return {
     sessions: [{ id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at }],
     agents: [{ id: scope.agent, at: scope.at }],
@@ -311,7 +311,7 @@ export function appendedMessage(scope: Appending, { ready, payload }: PreparedMe
   };
 }
 
-export function keyTaken(scope: AgentScope, key: string): HoldfastError {
+export function keyConflict(scope: AgentScope, key: string): HoldfastError {
   return new HoldfastError("Conflict", `the session has another message with the key ${JSON.stringify(key)}`, {
     details: { session: scope.session, key },
     hint: "A key names one message until that is cleared; use a new one for other content.",

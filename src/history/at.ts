@@ -15,8 +15,8 @@ import {
   lineageAt,
   nextWidth,
   readLineageAt,
-  type Segment,
-  type Stretch,
+  type LineageStretch,
+  type StretchRead,
   stretchesAfter,
 } from "../core/lineage.ts";
 import { PageSize } from "../core/page-size.ts";
@@ -41,22 +41,22 @@ interface HistorySelection {
 /** Oldest first. */
 export async function historyRowsAt(
   storage: Storage,
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   { session, agent, range }: HistorySelection,
 ): Promise<readonly MessageAtRow[]> {
   const { after, run, since, last } = range;
   const stretches = stretchesAfter(lineage, session, after);
-  const isChosen = (segment: Segment, row: MessageAtRow) =>
+  const isChosen = (stretch: LineageStretch, row: MessageAtRow) =>
     (agent === undefined || row.agent === agent) &&
     (run === undefined || row.run === run) &&
     row.at >= since &&
-    !isHidden(segment, row);
+    !isHidden(stretch, row);
   return last === undefined
     ? readForward(storage, stretches, range, isChosen)
     : readBack(storage, stretches, last, isChosen);
 }
 
-/** Events of a segment's log, after one seq up to another. */
+/** Events of a stretch's log, after one seq up to another. */
 interface RowWindow {
   readonly after: number;
   readonly upTo: number;
@@ -66,7 +66,7 @@ interface RowWindow {
 /** The first messages of a window, oldest first. */
 export function readRowsAt(
   storage: Storage,
-  { no, branch, horizon }: Segment,
+  { no, branch, horizon }: LineageStretch,
   window: RowWindow,
 ): Promise<readonly MessageAtRow[]> {
   return storage.query("messages.at", { session: no, branch, erasedAfter: horizon, ...window });
@@ -75,29 +75,29 @@ export function readRowsAt(
 /** The last messages of a window, oldest first. */
 export function readLastRowsAt(
   storage: Storage,
-  { no, branch, horizon }: Segment,
+  { no, branch, horizon }: LineageStretch,
   window: RowWindow,
 ): Promise<readonly MessageAtRow[]> {
   return storage.query("messages.lastAt", { session: no, branch, erasedAfter: horizon, ...window });
 }
 
-type RowFilter = (segment: Segment, row: MessageAtRow) => boolean;
+type RowFilter = (stretch: LineageStretch, row: MessageAtRow) => boolean;
 
 async function readForward(
   storage: Storage,
-  stretches: readonly Stretch[],
+  stretches: readonly StretchRead[],
   { limit, offset }: CheckedRange,
   isChosen: RowFilter,
 ): Promise<readonly MessageAtRow[]> {
   const found: MessageAtRow[] = [];
   const page = new PageSize();
-  for (const { segment, after: first } of stretches.toReversed()) {
-    const { upTo } = segment;
+  for (const { stretch, after: first } of stretches.toReversed()) {
+    const { upTo } = stretch;
     for (let after = first; ; ) {
       const size = Math.min(page.rows, Math.max(FIRST_PAGE, limit + offset - found.length));
-      const rows = await readRowsAt(storage, segment, { after, upTo, limit: size });
+      const rows = await readRowsAt(storage, stretch, { after, upTo, limit: size });
       page.adjust(rows);
-      for (const row of rows) if (isChosen(segment, row)) found.push(row);
+      for (const row of rows) if (isChosen(stretch, row)) found.push(row);
       if (found.length >= limit + offset) return found.slice(offset, offset + limit);
       if (rows.length < size) break;
       after = rows.at(-1)?.seq ?? after;
@@ -108,7 +108,7 @@ async function readForward(
 
 async function readBack(
   storage: Storage,
-  stretches: readonly Stretch[],
+  stretches: readonly StretchRead[],
   last: number,
   isChosen: RowFilter,
 ): Promise<readonly MessageAtRow[]> {
@@ -116,12 +116,12 @@ async function readBack(
   const page = new PageSize();
   let found = 0;
   let most = Math.max(FIRST_PAGE, last);
-  for (const { segment, after } of stretches) {
-    for (let { upTo } = segment; found < last; ) {
+  for (const { stretch, after } of stretches) {
+    for (let { upTo } = stretch; found < last; ) {
       const size = Math.min(page.rows, most);
-      const rows = await readLastRowsAt(storage, segment, { after, upTo, limit: size });
+      const rows = await readLastRowsAt(storage, stretch, { after, upTo, limit: size });
       page.adjust(rows);
-      const chosen = rows.filter((row) => isChosen(segment, row));
+      const chosen = rows.filter((row) => isChosen(stretch, row));
       pages.push(chosen);
       found += chosen.length;
       if (rows.length < size) break;
@@ -133,9 +133,12 @@ async function readBack(
 }
 
 /** All of them, oldest first. */
-export async function messageRowsAt(storage: Storage, lineage: readonly Segment[]): Promise<readonly MessageAtRow[]> {
+export async function messageRowsAt(
+  storage: Storage,
+  lineage: readonly LineageStretch[],
+): Promise<readonly MessageAtRow[]> {
   const all: MessageAtRow[] = [];
-  for (const segment of lineage.toReversed()) for (const row of await readAll(storage, segment)) all.push(row);
+  for (const stretch of lineage.toReversed()) for (const row of await readAll(storage, stretch)) all.push(row);
   return all;
 }
 
@@ -147,7 +150,7 @@ async function lastRowsAt(storage: Storage, at: LinePosition, last: number): Pro
     width = nextWidth(last, found.length, stretches, width);
     const window = await lineage.take(width);
     if (window.length === 0) break;
-    const older = await Promise.all(window.map((segment) => readLast(storage, segment, last - found.length)));
+    const older = await Promise.all(window.map((stretch) => readLast(storage, stretch, last - found.length)));
     found = [...older.reverse().flat(), ...found];
   }
   return found.slice(-last);
@@ -164,10 +167,10 @@ export async function messageRowsIn(
   if (last !== undefined && after === 0 && agent === undefined) return lastRowsAt(storage, at, last);
   const stretches = stretchesAfter(await lineageAt(storage, at), session, after);
   const found: MessageAtRow[] = [];
-  for (const stretch of stretches.toReversed()) {
-    const isAll = agent === undefined && last === undefined && stretch.segment.hides.length === 0;
+  for (const { stretch, after: first } of stretches.toReversed()) {
+    const isAll = agent === undefined && last === undefined && stretch.hides.length === 0;
     const most = isAll ? limit + offset - found.length : FOREVER;
-    for await (const rows of pagesOf(storage, stretch.segment, stretch.after, most)) {
+    for await (const rows of pagesOf(storage, stretch, first, most)) {
       for (const row of rows) if (agent === undefined || row.agent === agent) found.push(row);
       if (last !== undefined) found.splice(0, found.length - last);
       else if (found.length >= limit + offset) return found.slice(offset, offset + limit);
@@ -195,37 +198,37 @@ function checkRange(range: NonNullable<Parameters<View["messages"]>[0]> | undefi
 }
 
 /** The messages of a stretch after a seq. */
-export async function readAll(storage: Storage, segment: Segment, from = 0): Promise<readonly MessageAtRow[]> {
+export async function readAll(storage: Storage, stretch: LineageStretch, from = 0): Promise<readonly MessageAtRow[]> {
   const all: MessageAtRow[] = [];
-  for await (const rows of pagesOf(storage, segment, from, FOREVER)) for (const row of rows) all.push(row);
+  for await (const rows of pagesOf(storage, stretch, from, FOREVER)) for (const row of rows) all.push(row);
   return all;
 }
 
 async function* pagesOf(
   storage: Storage,
-  segment: Segment,
+  stretch: LineageStretch,
   from: number,
   most: number,
 ): AsyncGenerator<readonly MessageAtRow[]> {
-  const { upTo } = segment;
+  const { upTo } = stretch;
   const page = new PageSize();
   for (let after = from; ; ) {
     const size = Math.min(page.rows, most);
-    const rows = await readRowsAt(storage, segment, { after, upTo, limit: size });
+    const rows = await readRowsAt(storage, stretch, { after, upTo, limit: size });
     page.adjust(rows);
-    yield rows.filter((row) => !isHidden(segment, row));
+    yield rows.filter((row) => !isHidden(stretch, row));
     if (rows.length < size) return;
     after = rows.at(-1)?.seq ?? after;
   }
 }
 
-async function readLast(storage: Storage, segment: Segment, last: number): Promise<readonly MessageAtRow[]> {
-  if (segment.hides.length > 0) return (await readAll(storage, segment)).slice(-last);
+async function readLast(storage: Storage, stretch: LineageStretch, last: number): Promise<readonly MessageAtRow[]> {
+  if (stretch.hides.length > 0) return (await readAll(storage, stretch)).slice(-last);
   const pages: (readonly MessageAtRow[])[] = [];
   const page = new PageSize();
-  for (let [upTo, left] = [segment.upTo, last]; left > 0; ) {
+  for (let [upTo, left] = [stretch.upTo, last]; left > 0; ) {
     const size = Math.min(page.rows, left);
-    const rows = await readLastRowsAt(storage, segment, { after: 0, upTo, limit: size });
+    const rows = await readLastRowsAt(storage, stretch, { after: 0, upTo, limit: size });
     page.adjust(rows);
     pages.push(rows);
     if (rows.length < size) break;

@@ -82,10 +82,10 @@ async function inheritedBy(
   { session, agent }: AgentScope,
   run: string | undefined,
 ): Promise<{ readonly any: boolean; readonly live: number }> {
-  const others = (await currentLineage(storage, session)).filter((segment) => segment.session !== session);
+  const others = (await currentLineage(storage, session)).filter((stretch) => stretch.session !== session);
   let live = 0;
-  for (const segment of others) {
-    const rows = await messageRowsAt(storage, [segment]);
+  for (const stretch of others) {
+    const rows = await messageRowsAt(storage, [stretch]);
     live += rows.filter(
       (row) => row.erased_seq === null && row.agent === agent && (run === undefined || row.run === run),
     ).length;

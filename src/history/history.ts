@@ -20,9 +20,9 @@ import {
   appendCommit,
   appendedMessage,
   carrying,
-  keyTaken,
+  keyConflict,
   type PreparedMessage,
-  plainCommit,
+  inlineCommit,
   prepareMessage,
   type ReadyMessage,
   readyMessage,
@@ -41,11 +41,11 @@ export function createHistory(storage: Storage, payloads: Payloads, lookup: Sess
       const ready = readyMessage(message);
       const appending = { session, agent, run, at: storage.environment.now() };
       // The usual case: nothing to prepare, to await or to release.
-      const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
-      const payload = isPlain && !queue.isBusy(session) ? payloads.short(ready.bytes) : null;
+      const isSelfContained = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
+      const payload = isSelfContained && !queue.isBusy(session) ? payloads.prepareInline(ready.bytes) : null;
       if (payload !== null) {
         const prepared = { ready, payload, carried: NOTHING, sources: NOTHING };
-        const outcome = await storage.commit(plainCommit(appending, prepared));
+        const outcome = await storage.commit(inlineCommit(appending, prepared));
         if (!outcome.ok) throw refusalError(outcome.refused);
         return appendedMessage(appending, prepared, outcome.events[0]?.seq ?? 0);
       }
@@ -102,8 +102,8 @@ async function appendPrepared(
 ): Promise<readonly Message[]> {
   const made = inputs.map((one) => prepareMessage(one, prepare));
   const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
-  if (ready.length === made.length && ready.every(isFresh) && !queue.isBusy(scope.session)) {
-    return appendFresh(storage, scope, ready);
+  if (ready.length === made.length && ready.every(isUnguarded) && !queue.isBusy(scope.session)) {
+    return appendUnguarded(storage, scope, ready);
   }
   return queue.prepareAndRun(scope.session, Promise.all(made), (prepared, release) => {
     // The entry keeps its place in the queue until its commit is done, because content that it names may have to be
@@ -111,8 +111,8 @@ async function appendPrepared(
     if (prepared.some(({ ready }) => ready.named.length > 0)) {
       return appendNaming(storage, payloads, prepare, scope, prepared);
     }
-    if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, release);
-    const appending = appendFresh(storage, scope, prepared);
+    if (!prepared.every(isUnguarded)) return appendKeyed(storage, payloads, scope, prepared, release);
+    const appending = appendUnguarded(storage, scope, prepared);
     release();
     return appending;
   });
@@ -153,7 +153,7 @@ async function storeMedia(
   const named = new Map(messages.flatMap(({ ready }) => ready.named.map((digest) => [toRef(digest), digest] as const)));
   let brought = messages;
   for (const digest of named.values()) {
-    const source = await payloads.inRow(digest);
+    const source = await payloads.findInline(digest);
     if (source === null) continue;
     brought = await Promise.all(brought.map((one) => carrying(one, source, digest, prepare)));
   }
@@ -181,12 +181,12 @@ function checkKeys(keys: readonly (string | undefined)[]): void {
   }
 }
 
-function isFresh({ ready }: PreparedMessage): boolean {
+function isUnguarded({ ready }: PreparedMessage): boolean {
   return ready.key === undefined && ready.named.length === 0;
 }
 
-/** Queues the commit at once, before any await. It has no guards, so it never has to be decided again. */
-async function appendFresh(
+/** The commit of such a message has no guards: it has no key to look up, and names no content that must exist. */
+async function appendUnguarded(
   storage: Storage,
   scope: Appending,
   prepared: readonly PreparedMessage[],
@@ -233,16 +233,16 @@ async function decideKeyed(
     const row = await findKeyed(storage, scope.session, ready.key);
     if (row === undefined) continue;
     const isSame = row.agent === scope.agent && row.role === ready.role && row.run === (scope.run ?? null);
-    if (!isSame || !sameBytes(row.sha256, payload.sha256)) throw keyTaken(scope, ready.key);
+    if (!isSame || !sameBytes(row.sha256, payload.sha256)) throw keyConflict(scope, ready.key);
     known.set(i, messageOf(row, await readContent(row, payloads)));
   }
-  const fresh = prepared.filter((_, i) => !known.has(i));
+  const unwritten = prepared.filter((_, i) => !known.has(i));
   const answer = (events: readonly { readonly seq: number }[]) => {
     const seqs = events.values();
     return prepared.map((one, i) => known.get(i) ?? appendedMessage(scope, one, seqs.next().value?.seq ?? 0));
   };
-  if (fresh.length === 0) return { answer: answer([]) };
-  return { commit: appendCommit(scope, fresh), answer: ({ events }) => answer(events) };
+  if (unwritten.length === 0) return { answer: answer([]) };
+  return { commit: appendCommit(scope, unwritten), answer: ({ events }) => answer(events) };
 }
 
 /** Another handle used and cleared the key meanwhile, so the message has lost its position among the others. */

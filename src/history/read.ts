@@ -15,8 +15,8 @@ import {
   isHidden,
   nextWidth,
   readCurrentLineage,
-  type Segment,
-  type Stretch,
+  type LineageStretch,
+  type StretchRead,
   stretchesAfter,
 } from "../core/lineage.ts";
 import { PageSize } from "../core/page-size.ts";
@@ -81,7 +81,7 @@ export async function readHistory(
   return readRows(await readLast(await stretchesBack(storage, scope, range), range.last, read), payloads, slice);
 }
 
-type Read = (stretch: Stretch, page: StretchPage) => Promise<readonly MessageRow[]>;
+type Read = (stretch: StretchRead, page: StretchPage) => Promise<readonly MessageRow[]>;
 
 /** Rows of a stretch: the first `limit`, or with `back` the last, after skipping `offset`. */
 interface StretchPage {
@@ -97,23 +97,23 @@ interface ReadContext {
 }
 
 /** Leaves out messages that an inheriting session has cleared. */
-function begin(lineage: readonly Segment[], scope: Scope, { after, run }: CheckedRange): Stretch[] {
-  return stretchesAfter(lineage, scope.session, after).filter(({ segment }) => {
-    if (segment.hides.some((clear) => clear.agent === scope.agent && clear.run === null)) return false;
-    return run === undefined || !isHidden(segment, { agent: scope.agent ?? "", run });
+function begin(lineage: readonly LineageStretch[], scope: Scope, { after, run }: CheckedRange): StretchRead[] {
+  return stretchesAfter(lineage, scope.session, after).filter(({ stretch }) => {
+    if (stretch.hides.some((clear) => clear.agent === scope.agent && clear.run === null)) return false;
+    return run === undefined || !isHidden(stretch, { agent: scope.agent ?? "", run });
   });
 }
 
 /** The next stretches from the newest on; null at the end. */
-type NextStretches = (width: number) => Promise<readonly Stretch[] | null>;
+type NextStretches = (width: number) => Promise<readonly StretchRead[] | null>;
 
 /** Reads the lineage only as far as needed. If the range has `after`, the whole lineage is read to find it. */
 async function stretchesBack(storage: Storage, scope: Scope, range: CheckedRange): Promise<NextStretches> {
   const lineage = readCurrentLineage(storage, scope.session);
   if (range.after === 0) {
     return async (width) => {
-      const segments = await lineage.take(width);
-      return segments.length === 0 ? null : begin(segments, scope, range);
+      const stretches = await lineage.take(width);
+      return stretches.length === 0 ? null : begin(stretches, scope, range);
     };
   }
   const known = begin(await lineage.take(FOREVER), scope, range);
@@ -136,7 +136,7 @@ async function readLast(next: NextStretches, last: number, read: Read): Promise<
 
 /** Reads page after page by seq, so that no statement runs long. */
 async function readForward(
-  stretches: readonly Stretch[],
+  stretches: readonly StretchRead[],
   range: CheckedRange,
   payloads: Payloads,
   read: Read,
@@ -147,7 +147,7 @@ async function readForward(
   let { offset } = range;
   for (const stretch of stretches) {
     // The engine skips fastest, but only within one stretch.
-    const alone = stretches.length === 1 && stretch.segment.hides.length === 0;
+    const alone = stretches.length === 1 && stretch.stretch.hides.length === 0;
     let { after } = stretch;
     for (; alone && offset > SKIPPED_AT_ONCE; offset -= SKIPPED_AT_ONCE) {
       const [last] = await read({ ...stretch, after }, { back: false, limit: 1, offset: SKIPPED_AT_ONCE - 1 });
@@ -174,21 +174,21 @@ async function readForward(
  */
 async function readStretch(
   { storage, scope, range }: ReadContext,
-  { segment, after }: Stretch,
+  { stretch, after }: StretchRead,
   { back, limit, offset }: StretchPage,
 ): Promise<readonly MessageRow[]> {
-  const hasHidden = segment.hides.length > 0;
+  const hasHidden = stretch.hides.length > 0;
   if (!hasHidden && (!back || limit <= SHORT_PAGE))
-    return readRowsOf(storage, scope, range, segment, { after, back, limit, offset });
+    return readRowsOf(storage, scope, range, stretch, { after, back, limit, offset });
   const pages: (readonly MessageRow[])[] = [];
   const page = new PageSize();
-  let { upTo } = segment;
+  let { upTo } = stretch;
   for (let [from, found] = [after, 0]; found < limit; ) {
     const size = hasHidden ? page.rows : Math.min(page.rows, limit - found);
     const asked = { after: from, back, limit: size, offset: 0 };
-    const rows = await readRowsOf(storage, scope, range, { ...segment, upTo }, asked);
+    const rows = await readRowsOf(storage, scope, range, { ...stretch, upTo }, asked);
     page.adjust(rows);
-    const shown = hasHidden ? rows.filter((row) => !isHidden(segment, row)) : rows;
+    const shown = hasHidden ? rows.filter((row) => !isHidden(stretch, row)) : rows;
     pages.push(shown);
     found += shown.length;
     if (rows.length < size) break;
@@ -206,7 +206,7 @@ function readRowsOf(
   storage: Storage,
   { agent }: Scope,
   { run, since }: CheckedRange,
-  { no, branch, upTo }: Segment,
+  { no, branch, upTo }: LineageStretch,
   { after, back, limit, offset }: Page,
 ): Promise<readonly MessageRow[]> {
   if (agent === undefined) {
@@ -240,11 +240,11 @@ export async function countMessages(
   if (counted === undefined || counted.clears === 0) return counted?.n ?? 0;
   let n = 0;
   const range: CheckedRange = { limit: FOREVER, offset: 0, after: 0, since: 0, last: undefined, run };
-  for (const { segment } of begin(await currentLineage(storage, session), { session, agent }, range)) {
-    const { no, branch, upTo, hides } = segment;
+  for (const { stretch } of begin(await currentLineage(storage, session), { session, agent }, range)) {
+    const { no, branch, upTo, hides } = stretch;
     if (hides.length > 0) {
       const context = { storage, scope: { session, agent }, range };
-      n += (await readStretch(context, { segment, after: 0 }, { back: false, limit: FOREVER, offset: 0 })).length;
+      n += (await readStretch(context, { stretch, after: 0 }, { back: false, limit: FOREVER, offset: 0 })).length;
       continue;
     }
     const [row] =

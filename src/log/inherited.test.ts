@@ -10,7 +10,7 @@ for (const engine of ENGINES) {
     let hf: Holdfast;
     const run = (sql: string) =>
       ground.driver.transact(function* () {
-        yield { steps: [{ kind: "query", sql, params: [] }], last: true };
+        yield { statements: [{ kind: "query", sql, params: [] }], last: true };
       });
     const say = async (session: string, ...words: readonly string[]) => {
       for (const content of words) await hf.history.append({ session, agent: "a" }, { role: "user", content });

@@ -11,7 +11,7 @@ import { BEGINS_BRANCH, type ChainFault, Clears, checkColumns, checkEvent } from
 const PAGE = 1000;
 
 /** A stretch of a session's log: of one branch, up to a seq. */
-export interface Stretch {
+export interface LogStretch {
   readonly session: string;
   readonly branch: number;
   readonly upTo: number;
@@ -28,7 +28,7 @@ export interface InheritedFault extends ChainFault {
 /** Collects these stretches and everything that they continue, except in sessions that are included anyway. */
 export async function collectRequiredRanges(
   storage: Storage,
-  stretches: readonly Stretch[],
+  stretches: readonly LogStretch[],
   isThere: (session: string) => boolean,
 ): Promise<RequiredRanges> {
   const needed = new Map<string, Map<number, number>>();
@@ -61,7 +61,7 @@ async function readParentRanges(
   no: number,
   after: number,
   upTo: number,
-): Promise<readonly Stretch[]> {
+): Promise<readonly LogStretch[]> {
   const rows = await storage.query("archive.branches", { session: no, after, upTo });
   return rows.flatMap(({ parent_session: session, parent_branch, cut_seq }) =>
     typeof session === "string" ? [{ session, branch: Number(parent_branch), upTo: Number(cut_seq) }] : [],

@@ -7,11 +7,11 @@ type Summarize = (event: LogEvent) => string;
 
 const step = ({ session, data }: LogEvent) => `step ${session}#${data.step}`;
 const failure = ({ data }: LogEvent) => String(plainObject.read(data.error)?.code ?? "Error");
-/** The step in its first event. */
+/** The kind and the name of the step that the event begins. */
 const begins = ({ data }: LogEvent) => (data.kind === data.name ? `${data.kind}` : `${data.kind} ${data.name}`);
 const place = ({ data }: LogEvent) =>
   `iteration ${data.iteration}${Number(data.attempt) > 1 ? `, try ${data.attempt}` : ""}`;
-/** For a recorded read: its position in the log, and how much it returned. */
+/** The position of a recorded read in the log, and how many messages or values it returned. */
 const position = ({ data }: LogEvent) => {
   const at = plainObject.read(data.position);
   return at === undefined ? "" : `: ${at.count} at #${at.seq}`;
@@ -22,15 +22,15 @@ export const RUN_SUMMARIES: Readonly<Record<string, Summarize>> = {
   "run/created": (event) => `run of ${event.agent} ${event.data.agentVersion} created${source(event)}`,
   "run/claimed": ({ data }) =>
     data.status === "recovering"
-      ? `run taken over from a worker that was gone, epoch ${data.epoch}`
-      : `run taken by a worker, epoch ${data.epoch}`,
+      ? `run claimed, its worker was gone, epoch ${data.epoch}`
+      : `run claimed by a worker, epoch ${data.epoch}`,
   "run/released": ({ data }) =>
-    `run ${data.recovered === true ? "recovered from a worker that was gone" : "given back"}, epoch ${data.epoch}`,
+    `run ${data.recovered === true ? "recovered, its worker was gone" : "released by its worker"}, epoch ${data.epoch}`,
   "run/waiting": ({ data }) => `run waits for ${waited(data.waits)}`,
   "run/paused": () => "run paused",
-  "run/pausing": () => "run is to pause when its iteration ends",
-  "run/unpaused": () => "run goes on after a pause",
-  "run/cancelling": () => "run is to be cancelled",
+  "run/pausing": () => "pause requested, from the end of the iteration",
+  "run/unpaused": () => "run continues after a pause",
+  "run/cancelling": () => "cancellation requested",
   "run/woken": ({ data }) => `run woken by the end of ${data.child}`,
   "run/signalled": ({ data }) => `signal ${data.name}`,
   "run/answered": (event) =>
@@ -40,7 +40,7 @@ export const RUN_SUMMARIES: Readonly<Record<string, Summarize>> = {
   "run/cancelled": () => "run cancelled",
   "run/deleted": () => "run deleted",
   "iteration/complete": ({ data }) => `iteration ${data.iteration} complete`,
-  "checkpoint/taken": ({ data }) => `goes on after iteration ${data.iteration} of another run`,
+  "checkpoint/taken": ({ data }) => `continues after iteration ${data.iteration} of another run`,
   "step/started": (event) =>
     event.data.approval === true
       ? `${begins(event)}, ${place(event)}: a person is asked to approve it`
@@ -54,7 +54,7 @@ export const RUN_SUMMARIES: Readonly<Record<string, Summarize>> = {
 
 function source({ data }: LogEvent): string {
   const from = plainObject.read(data.from);
-  if (from !== undefined) return `, ${from.retry === true ? "to take up" : "from"} ${from.run}`;
+  if (from !== undefined) return `, ${from.retry === true ? "to retry" : "from"} ${from.run}`;
   return data.parent === undefined ? "" : `, spawned by ${data.parent}`;
 }
 
@@ -62,5 +62,5 @@ function source({ data }: LogEvent): string {
 function waited(waits: Json | undefined): string {
   const listed: unknown = typeof waits === "string" ? JSON.parse(waits) : [];
   const words = (Array.isArray(listed) ? listed : []).map((one) => (Array.isArray(one) ? one.join(" ") : "?"));
-  return words.length === 0 ? "something" : words.join(" or ");
+  return words.length === 0 ? "something unknown" : words.join(" or ");
 }

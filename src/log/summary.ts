@@ -1,4 +1,4 @@
-// What an event is about, in one short line: made from the event alone, so that no payload is ever touched.
+// One-line summaries of events, made from the event alone, so that no payload is read.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import { rowId } from "../core/row-id.ts";
@@ -23,8 +23,8 @@ const SUMMARIES: Readonly<Record<string, (event: LogEvent) => string>> = {
   "session/created": ({ data }) =>
     data.from === undefined ? "session created" : `session made from ${from(data.from)}`,
   "session/updated": ({ data }) => `session updated: ${data.status}, ${counted(data.tags, "tag")}`,
-  "alias/set": () => "a name given",
-  "alias/removed": () => "a name taken away",
+  "alias/set": () => "alias set",
+  "alias/removed": () => "alias removed",
   "message/added": ({ data, agent }) => `${data.role} message of ${agent}`,
   "messages/cleared": ({ data, agent }) => `${data.count} messages of ${agent} erased`,
   "turn/begun": ({ session, seq, agent }) =>
@@ -39,7 +39,7 @@ const SUMMARIES: Readonly<Record<string, (event: LogEvent) => string>> = {
     `${data.status ?? "a"} head ${short(data.head)}` +
     `${data.turn === undefined ? "" : ` ends turn ${session}#${data.turn}`}, on ${short(data.basis)}`,
   "head/moved": ({ data }) => `back to ${formatHead(data.head)}, was ${formatHead(data.was)}`,
-  "branch/begun": ({ data }) => `${data.verb}: goes on from ${from(data.from)}`,
+  "branch/begun": ({ data }) => `${data.verb}: continues from ${from(data.from)}`,
   "derivation/added": ({ data }) => `${data.type} of ${from(data.source)}`,
   "invocation/started": (event) =>
     `${event.data.type ?? "invocation"} ${rowId(event.session, event.seq)} of ${event.data.callee ?? "a session"}`,
@@ -65,6 +65,6 @@ function cost({ data }: LogEvent): string {
 const LONGEST = 120;
 
 export function summaryOf(event: LogEvent): string {
-  const said = SUMMARIES[event.type]?.(event) ?? event.type.replaceAll("/", " ");
-  return said.length <= LONGEST ? said : `${said.slice(0, LONGEST - 1)}…`;
+  const summary = SUMMARIES[event.type]?.(event) ?? event.type.replaceAll("/", " ");
+  return summary.length <= LONGEST ? summary : `${summary.slice(0, LONGEST - 1)}…`;
 }

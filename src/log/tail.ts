@@ -137,13 +137,13 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
 
   /** Waits at the end of the log if needed, and reads a page. */
   async #read({ session, follower }: OpenedTail): Promise<void> {
-    if (this.#mark !== null) await follower.grown(this.#after, this.#mark);
+    if (this.#mark !== null) await follower.waitForEvents(this.#after, this.#mark);
     this.#mark = null;
     if (this.#isOver) return;
     const page = await this.#reads.next(session, this.#after, follower.mark());
     if (this.#isOver) return;
     if (page === "gone") return this.#end();
-    if (page === "unreachable") return follower.looked();
+    if (page === "unreachable") return follower.waitForStore();
     if (!page.isFull) this.#mark = page.mark;
     if (page.rows.length === 0) return;
     this.#page = page;

@@ -18,7 +18,7 @@ for (const engine of ENGINES) {
     let hf: Holdfast;
     const run = (sql: string, params: readonly (string | number | Uint8Array)[] = []) =>
       ground.driver.transact(function* () {
-        yield { steps: [{ kind: "query", sql, params }], last: true };
+        yield { statements: [{ kind: "query", sql, params }], last: true };
       });
     const hashOf = async (seq: number) => {
       const [row] = await ground.driver.read("SELECT hash FROM events WHERE seq = ?", [seq]);

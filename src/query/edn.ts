@@ -30,7 +30,7 @@ const STRING_ESCAPES: Readonly<Record<string, string>> = {
 };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-interface Cursor {
+interface EdnInput {
   readonly text: string;
   pos: number;
   forms: number;
@@ -54,7 +54,7 @@ export function readForms(text: string): readonly Form[] {
   // UTF-8 takes at least one byte per unit, so a huge text is refused before it is measured.
   const bytes = text.length > LIMITS.queryBytes ? text.length : Buffer.byteLength(text);
   if (bytes > LIMITS.queryBytes) throw overLimit(undefined, "queryBytes", "the text in bytes", bytes);
-  const cursor: Cursor = { text, pos: 0, forms: 0, line: 1, lineStart: 0, newline: nextNewline(text, 0) };
+  const cursor: EdnInput = { text, pos: 0, forms: 0, line: 1, lineStart: 0, newline: nextNewline(text, 0) };
   const lone = text.search(/\p{Surrogate}/u);
   if (lone >= 0) throw invalidQuery(positionAt(cursor, lone), "a lone surrogate is not Unicode");
   const forms: Form[] = [];
@@ -67,7 +67,7 @@ export function readForms(text: string): readonly Form[] {
 }
 
 /** Skips whitespace, comments and discarded forms; returns false at the end of the text. */
-function skip(cursor: Cursor, depth: number): boolean {
+function skip(cursor: EdnInput, depth: number): boolean {
   const { text } = cursor;
   while (cursor.pos < text.length) {
     const char = text.charAt(cursor.pos);
@@ -85,7 +85,7 @@ function skip(cursor: Cursor, depth: number): boolean {
 }
 
 /** Reads the form after a prefix. A prefix counts as nesting, so that a series of prefixes cannot exhaust the stack. */
-function readNext(cursor: Cursor, depth: number, at: SourcePosition, prefix: string): Form {
+function readNext(cursor: EdnInput, depth: number, at: SourcePosition, prefix: string): Form {
   checkDepth(at, depth);
   if (!skip(cursor, depth) || ")]}".includes(cursor.text.charAt(cursor.pos))) {
     throw invalidQuery(at, `${prefix} has no form after it`);
@@ -93,7 +93,7 @@ function readNext(cursor: Cursor, depth: number, at: SourcePosition, prefix: str
   return readForm(cursor, depth);
 }
 
-function readForm(cursor: Cursor, depth: number): Form {
+function readForm(cursor: EdnInput, depth: number): Form {
   const at = positionAt(cursor, cursor.pos);
   if (++cursor.forms > LIMITS.queryForms) throw overLimit(at, "queryForms", "the number of forms", cursor.forms);
   const { text } = cursor;
@@ -107,7 +107,7 @@ function readForm(cursor: Cursor, depth: number): Form {
   return token.startsWith("#") ? readTagged(cursor, token, depth, at) : atom(token, at);
 }
 
-function readCollection(cursor: Cursor, opener: string, closer: string, depth: number, at: SourcePosition): Form {
+function readCollection(cursor: EdnInput, opener: string, closer: string, depth: number, at: SourcePosition): Form {
   checkDepth(at, depth);
   cursor.pos += opener.length;
   const items: Form[] = [];
@@ -121,7 +121,7 @@ function readCollection(cursor: Cursor, opener: string, closer: string, depth: n
       throw invalidQuery(
         here,
         `"${char}" does not close the "${opener}" at ${describePosition(at)}`,
-        `"${closer}" does`,
+        `Close it with "${closer}".`,
       );
     }
     items.push(readForm(cursor, depth));
@@ -149,7 +149,7 @@ function distinct(items: readonly Form[], what: string): readonly Form[] {
   return items;
 }
 
-function readToken(cursor: Cursor): string {
+function readToken(cursor: EdnInput): string {
   const { text, pos } = cursor;
   let end = pos + 1;
   while (end < text.length && !DELIMITER.test(text.charAt(end))) end++;
@@ -157,9 +157,9 @@ function readToken(cursor: Cursor): string {
   return text.slice(pos, end);
 }
 
-function readTagged(cursor: Cursor, token: string, depth: number, at: SourcePosition): Form {
+function readTagged(cursor: EdnInput, token: string, depth: number, at: SourcePosition): Form {
   if (token !== "#inst" && token !== "#uuid") {
-    throw invalidQuery(at, `the tag ${shorten(token)} is not known`, "#inst, #uuid, sets #{…} and #_ are");
+    throw invalidQuery(at, `the tag ${shorten(token)} is not known`, "Use #inst, #uuid, a set #{…} or #_.");
   }
   const form = readNext(cursor, depth + 1, at, token);
   if (form.kind !== "string") throw invalidQuery(form.at, `${token} takes a string, not ${show(form)}`);
@@ -205,7 +205,7 @@ function number(token: string, at: SourcePosition): Form {
   return { kind: isInt ? "int" : "float", value, at };
 }
 
-function readString(cursor: Cursor, at: SourcePosition): string {
+function readString(cursor: EdnInput, at: SourcePosition): string {
   const { text } = cursor;
   let value = "";
   let from = ++cursor.pos;
@@ -223,7 +223,7 @@ function readString(cursor: Cursor, at: SourcePosition): string {
   return value;
 }
 
-function readEscape(cursor: Cursor): string {
+function readEscape(cursor: EdnInput): string {
   const { text, pos } = cursor;
   const letter = text.charAt(pos + 1);
   const escaped = STRING_ESCAPES[letter];
@@ -234,14 +234,18 @@ function readEscape(cursor: Cursor): string {
   const digits = text.slice(pos + 2, pos + 6);
   if (letter !== "u" || !/^[0-9a-fA-F]{4}$/.test(digits)) {
     const what = `"\\${letter}${letter === "u" ? digits : ""}" is no escape`;
-    throw invalidQuery(positionAt(cursor, pos), what, '\\t \\r \\n \\b \\f \\\\ \\" and \\u0041 are');
+    throw invalidQuery(
+      positionAt(cursor, pos),
+      what,
+      'Escapes are \\t \\r \\n \\b \\f \\\\ \\" and those like \\u0041.',
+    );
   }
   cursor.pos += 6;
   return String.fromCharCode(Number.parseInt(digits, 16));
 }
 
 /** `\a`, `\newline`, `\u0041`; also `\(` and `\"`, because any character may follow the backslash. */
-function readCharacter(cursor: Cursor, at: SourcePosition): string {
+function readCharacter(cursor: EdnInput, at: SourcePosition): string {
   const { text } = cursor;
   const start = cursor.pos + 1;
   let end = start + String.fromCodePoint(text.codePointAt(start) ?? 0).length;
@@ -252,7 +256,11 @@ function readCharacter(cursor: Cursor, at: SourcePosition): string {
     ? String.fromCharCode(Number.parseInt(name.slice(1), 16))
     : (CHARACTERS[name] ?? name);
   if ([...value].length !== 1 || /^[ \t\n\r\f\v]$/.test(name) || !value.isWellFormed()) {
-    throw invalidQuery(at, `\\${shorten(name)} is no character`, "\\a, \\newline, \\space, \\tab and \\u0041 are");
+    throw invalidQuery(
+      at,
+      `\\${shorten(name)} is no character`,
+      "Characters are written like \\a, \\newline, \\space, \\tab or \\u0041.",
+    );
   }
   return value;
 }
@@ -262,7 +270,7 @@ function checkDepth(at: SourcePosition, depth: number): void {
 }
 
 /** Callers ask for positions in ascending order, so that counting lines stays linear. */
-function positionAt(cursor: Cursor, pos: number): SourcePosition {
+function positionAt(cursor: EdnInput, pos: number): SourcePosition {
   while (cursor.newline < pos) {
     cursor.line++;
     cursor.lineStart = cursor.newline + 1;

@@ -161,7 +161,7 @@ function otherRun({ id, status }: RunRow, what: "session" | "agent" | "input", r
 
 /** The session of a run that was deleted. */
 const DELETED = 0;
-export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
+export const INLINE_JSON = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
 
 /** Everything that a new run is created from. */
 export interface NewRun {
@@ -290,7 +290,7 @@ function readRetryChain(
     data: { version: 2, checkpoint: true, iteration },
     ...payloadFields(["state", state]),
     writes: [
-      { op: "run", statement: "run.takeUp", params: [iteration, { slot: "seq" }, { slot: "seq" }, id] },
+      { op: "run", statement: "run.continueFrom", params: [iteration, { slot: "seq" }, { slot: "seq" }, id] },
       { op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: id, iteration } },
     ],
   };
@@ -326,7 +326,7 @@ export async function prepareRun(
   const { id: agent, version: agentVersion } = definition;
   const id = givenId ?? newId(storage.environment, "run");
   const limits = { ...definition.limits, ...givenLimits };
-  const kept = await prepare(encodeCopy(input, "run.input", "payloadBytes"), JSON_IN_ROW);
+  const kept = await prepare(encodeCopy(input, "run.input", "payloadBytes"), INLINE_JSON);
   await validateInput(definition, input);
   return {
     id,

@@ -43,7 +43,7 @@ export async function saveCheckpoint(
   };
   const bytes = encodeJson(kept, "checkpoint", "payloadBytes");
   return payloads.preparing(async (prepare) => {
-    const payload = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
+    const payload = await prepare(bytes, { media: "application/json", utf8: true, inline: true, owned: true });
     return decide(storage, async () => {
       const event: EventDraft = {
         session,

@@ -19,7 +19,7 @@ import { StepFailed } from "./errors.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import type { StepRecord } from "./journal.ts";
 import { awaitFree } from "./lease.ts";
-import { isDue } from "./lease-watch.ts";
+import { isDue } from "./due.ts";
 import { takeOver } from "./recover.ts";
 import { refuseStep } from "./refusals.ts";
 import { lastInChain } from "./retry-chain.ts";

@@ -44,7 +44,7 @@ export async function answerDecision(
   return payloads.preparing(async (prepare) => {
     const payload =
       verdict === "result"
-        ? await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })
+        ? await prepare(bytes, { media: "application/json", utf8: true, inline: true, owned: true })
         : null;
     const [known] = await storage.query("decision.get", { session, step: seq });
     if (known === undefined) throw noDecision(decision);

@@ -19,7 +19,7 @@ export interface RunEnding {
   readonly afterwards: (payloads: Payloads, found: FoundRows) => Promise<void>;
 }
 
-export async function endingWith(storage: Storage, row: RunRow, at: number): Promise<RunEnding> {
+export async function endEvents(storage: Storage, row: RunRow, at: number): Promise<RunEnding> {
   const own = await throwaway(storage, row, at);
   const woken = await wakeParent(storage, row, at);
   const below = await cancelChildren(storage, row, at);
@@ -41,7 +41,7 @@ export async function endingWith(storage: Storage, row: RunRow, at: number): Pro
 }
 
 /** Cancels a run that no worker has. */
-export function cancelled(at: number): Move {
+export function cancelChange(at: number): Move {
   return {
     type: "run/cancelled",
     at,
@@ -81,7 +81,7 @@ async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Pro
     } else {
       const left = await throwaway(storage, child, at);
       if (left !== null) forgotten.push(left);
-      events.push(...(left?.events ?? []), moveRun(child, cancelled(at)).event);
+      events.push(...(left?.events ?? []), moveRun(child, cancelChange(at)).event);
     }
     const below = await cancelChildren(storage, child, at);
     for (const event of below.events) events.push(event);

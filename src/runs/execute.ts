@@ -22,8 +22,9 @@ import { describeRun, findOrCreateRun, type OwnerWaiting } from "./begin.ts";
 import { errorOf, leaseLost } from "./errors.ts";
 import { Execution } from "./execution.ts";
 import type { RunHost } from "./iteration-host.ts";
-import { atWork, awaitFree, beatMs, type ReleaseReason, releaseOrAbandon } from "./lease.ts";
-import { isDue, LeaseWatch } from "./lease-watch.ts";
+import { livingWorkerError, awaitFree, beatMs, type ReleaseReason, releaseOrAbandon } from "./lease.ts";
+import { isDue } from "./due.ts";
+import { LeaseWatch } from "./lease-watch.ts";
 import { admitVerified, takeOver, takeOverWhenDue } from "./recover.ts";
 import { existingRun, namedRun, QuestionCache, refuseEnded, resultOf } from "./rows.ts";
 import type { Tokens } from "./tokens.ts";
@@ -89,7 +90,7 @@ export async function resumeRun(
   const waiting = ownerWaiting(workers, options);
   const row = await awaitFree(storage, run, waiting.signal, options.onWait);
   waiting.refuseStopped();
-  if (row === null) throw atWork(await existingRun(storage, run));
+  if (row === null) throw livingWorkerError(await existingRun(storage, run));
   return continueOnce(workers, agent, row, options);
 }
 
@@ -206,14 +207,14 @@ async function waitForChange(
     if (remaining <= 0) return;
     onWait(ownerWait(row, remaining));
     const isNear = ownerLiveness(storage.environment, row.owner) === "alive";
-    await storage.changed(row.session, Math.min(remaining, isNear ? NEAR_LOOK_MS : beatMs(row) / 2), stop);
+    await storage.waitForChange(row.session, Math.min(remaining, isNear ? NEAR_LOOK_MS : beatMs(row) / 2), stop);
     return;
   }
   if (row.status !== "waiting" && row.status !== "paused") return;
   onWait(sleepWait(row, now, await questions.read(row)));
   const waitsForRun = waitsOf(row).some(({ kind }) => kind === "run");
   const left = row.wake_at === null ? LOOK_MS : Math.max(0, row.wake_at - now);
-  await storage.changed(row.session, Math.min(left, waitsForRun ? NEAR_LOOK_MS : LOOK_MS), stop);
+  await storage.waitForChange(row.session, Math.min(left, waitsForRun ? NEAR_LOOK_MS : LOOK_MS), stop);
 }
 
 function tellChanges(onWait: ((wait: RunWait) => void) | undefined): (wait: RunWait) => void {

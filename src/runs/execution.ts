@@ -15,8 +15,8 @@ import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import { type HeadPlan, headEvent, inheritedBy, type PreparedHead } from "../sessions/publish.ts";
 import { checkVerdict, validateInput, validateState, validateVerdict } from "./agents.ts";
-import { JSON_IN_ROW } from "./begin.ts";
-import { endingWith, type RunEnding } from "./ending.ts";
+import { INLINE_JSON } from "./begin.ts";
+import { endEvents, type RunEnding } from "./ending.ts";
 import { errorOf, findFailedStep, isCodeMistake, leaseLost } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
 import type { IterationHost, RunHost } from "./iteration-host.ts";
@@ -319,7 +319,7 @@ export class Execution {
       return this.#end({ status, stop: stop ?? "failed" }, { data }, [], () => []);
     }
     await payloads.preparing(async (prepare) => {
-      const result = await prepare(bytes, JSON_IN_ROW);
+      const result = await prepare(bytes, INLINE_JSON);
       const final = await prepare(bytes, { media: "application/json", utf8: true, owned: true });
       const over = { status: "completed", stop: "done" } as const;
       await this.#end(over, { payload: ["result", result] }, [result, final], (at) =>
@@ -338,7 +338,7 @@ export class Execution {
     let ending: RunEnding | null = null;
     const moved = await this.#writer.move(async (row) => {
       const at = storage.environment.now();
-      ending = await endingWith(storage, row, at);
+      ending = await endEvents(storage, row, at);
       return {
         type: `run/${over.status}`,
         at,

@@ -4,8 +4,7 @@
 import type { Environment } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { isHeldRun, isOwnerGone } from "../core/run-owner.ts";
-import { waitsOf } from "../core/run-waits.ts";
+import { isOwnerGone } from "../core/run-owner.ts";
 
 type Lease = Pick<RunRow, "id" | "owner" | "epoch" | "beat" | "lease_ms">;
 
@@ -18,13 +17,13 @@ interface Sighting {
 
 export class LeaseWatch {
   readonly #environment: Environment;
-  readonly #isLeftHere: (lease: Lease) => boolean;
+  readonly #isAbandoned: (lease: Lease) => boolean;
   readonly #sightings = new Map<string, Sighting>();
 
-  /** `isLeftHere`: the lease belongs to this handle, which no longer works on the run. */
-  constructor(environment: Environment, isLeftHere: (lease: Lease) => boolean = () => false) {
+  /** `isAbandoned`: the lease belongs to this handle, which no longer works on the run. */
+  constructor(environment: Environment, isAbandoned: (lease: Lease) => boolean = () => false) {
     this.#environment = environment;
-    this.#isLeftHere = isLeftHere;
+    this.#isAbandoned = isAbandoned;
   }
 
   /** A watch for the runs of a store. */
@@ -40,7 +39,7 @@ export class LeaseWatch {
   /** The longest time until the run may be claimed, if its owner sends no heartbeat. */
   remainingMs(lease: Lease): number {
     const { id, owner, epoch, beat, lease_ms } = lease;
-    if (owner === null || this.#isLeftHere(lease) || isOwnerGone(this.#environment, lease)) return 0;
+    if (owner === null || this.#isAbandoned(lease) || isOwnerGone(this.#environment, lease)) return 0;
     const now = this.#environment.monotonic();
     const seen = this.#sightings.get(id);
     if (seen?.epoch === epoch && seen.beat === beat) return seen.since + lease_ms - now;
@@ -75,37 +74,7 @@ export function abandonLease(storage: Storage, { id, epoch }: Pick<RunRow, "id" 
 /** Whether this handle has abandoned the lease at this epoch. */
 function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): boolean {
   const own = epochs.get(storage);
-  const left = own?.get(id);
-  if (left !== undefined && left < epoch) own?.delete(id);
-  return left === epoch;
-}
-
-/** Whether a worker can continue the run now: it is due, or a child that it waits for can continue. */
-export async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
-  if (row.status !== "waiting" && row.status !== "paused") return true;
-  if (row.wake_at !== null && row.wake_at <= storage.environment.now()) return true;
-  return (await lacksChild(storage, row)) || (await canContinueChild(storage, row));
-}
-
-/**
- * Whether the run waits for a child that could continue. Only a process with the parent's code has the code of both.
- */
-async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
-  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
-    const [child] = wait.kind === "run" ? await storage.query("run.get", { id: wait.run }) : [];
-    if (child === undefined) continue;
-    if (child.ended_at !== null) return true;
-    const isFree = child.owner === null || isOwnerGone(storage.environment, child);
-    if (isFree && !isHeldRun(child) && (await isDue(storage, child))) return true;
-  }
-  return false;
-}
-
-/** Whether the run waits for a child that is not in this store. It would wait for ever, so the step must fail. */
-async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
-  if (row.status !== "waiting") return false;
-  for (const wait of waitsOf(row)) {
-    if (wait.kind === "run" && (await storage.query("run.get", { id: wait.run })).length === 0) return true;
-  }
-  return false;
+  const abandoned = own?.get(id);
+  if (abandoned !== undefined && abandoned < epoch) own?.delete(id);
+  return abandoned === epoch;
 }

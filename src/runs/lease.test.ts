@@ -72,13 +72,13 @@ for (const engine of ENGINES) {
       expect(await existingRun(storage, "r")).toMatchObject({ status: "cancelled", owner: null });
     });
 
-    test("RU3 a worker learns that its lease is lost also when it was claimed during its sign of life", async () => {
+    test("RU3 a worker learns that its lease is lost also when the run was claimed during its heartbeat", async () => {
       const held = await claimRun(storage, await existingRun(storage, "r"), "first");
       const rival = async () => claimRun(storage, await existingRun(storage, "r"), "second");
       expect(await heartbeat(withRival(rival), held, FOREVER)).toBe("lost");
     });
 
-    test("RU3 a claim that shares a batch with an earlier sign of life is refused", async () => {
+    test("RU3 a claim that shares a batch with an earlier heartbeat is refused", async () => {
       const held = await claimRun(storage, await existingRun(storage, "r"), "first");
       const seen = await existingRun(storage, "r");
       const claims: Promise<unknown>[] = [];

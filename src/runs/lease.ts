@@ -88,7 +88,7 @@ export async function releaseRun(
   }
 }
 
-/** The same. If the store is unreachable, this handle remembers that it has abandoned the lease. */
+/** Releases the lease like releaseRun(). If that fails, this handle remembers that it has abandoned the lease. */
 export async function releaseOrAbandon(host: ReleaseHost, row: RunRow, trouble: ReleaseReason | null): Promise<void> {
   try {
     await releaseRun(host, row, trouble);
@@ -103,8 +103,8 @@ function releaseData(trouble: ReleaseReason | null): JsonObject {
 }
 
 /**
- * Removes the lease of an owner that is gone; its epoch is over, so the owner cannot commit any more. null if the run
- * changed meanwhile.
+ * Removes a run's lease: this worker's own (releaseRun), or that of an owner that is gone (recover.ts). The epoch is over then, so the earlier
+ * owner cannot commit any more. null if the run changed meanwhile.
  */
 export async function freeRun(
   storage: Storage,
@@ -162,7 +162,7 @@ export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadlin
   return storage.environment.now() >= deadline ? "deadline" : "ok";
 }
 
-export function atWork({ id, owner }: RunRow): HoldfastError {
+export function livingWorkerError({ id, owner }: RunRow): HoldfastError {
   const worker = owner === null ? "another worker" : formatOwner(owner);
   return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} has a living worker: ${worker}`, {
     retryable: true,

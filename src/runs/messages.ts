@@ -46,7 +46,7 @@ export async function appendMessage(
         data: { ...(call === null ? {} : { call }), ...event.data, step: steps.describe(identity, attempt) },
       }));
       const [event] = await writer.add(drafts, rest).catch((error: unknown) => {
-        throw isKeyConflict(error) ? keyTaken(session, ready.key ?? "") : error;
+        throw isKeyConflict(error) ? keyExists(session, ready.key ?? "") : error;
       });
       return { ...appendedMessage(scope, prepared, event?.seq ?? 0), ...written };
     });
@@ -72,7 +72,7 @@ function isKeyConflict(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "Conflict" && error.details.check === "message.key";
 }
 
-function keyTaken(session: string, key: string): HoldfastError {
+function keyExists(session: string, key: string): HoldfastError {
   return new HoldfastError(
     "AlreadyExists",
     `the session ${JSON.stringify(session)} has a message with the key ${JSON.stringify(key)} already`,

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../contracts/json.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, list, optional, plainObject, text, whole } from "../core/decode.ts";
-import { lineageAt, type Segment } from "../core/lineage.ts";
+import { lineageAt, type LineageStretch } from "../core/lineage.ts";
 import { existingSession } from "../core/session-lookup.ts";
 
 export interface Position {
@@ -16,7 +16,7 @@ export interface Position {
 /** The position, and the lineage that ends there. */
 export interface ReadLocation {
   readonly position: Position;
-  readonly lineage: readonly Segment[];
+  readonly lineage: readonly LineageStretch[];
 }
 
 /**
@@ -37,15 +37,16 @@ export async function locateAgain(storage: Storage, no: number, position: Positi
   return located(position, await lineageAt(storage, { no, branch, seq }));
 }
 
-function located(position: Position, lineage: readonly Segment[]): ReadLocation {
+function located(position: Position, lineage: readonly LineageStretch[]): ReadLocation {
   if (position.inherited.length === 0) return { position, lineage };
   const ancestors = ancestorsOf(lineage);
-  const horizonOf = (segment: Segment) => position.inherited[ancestors.indexOf(segment.session)] ?? segment.horizon;
-  return { position, lineage: lineage.map((segment) => ({ ...segment, horizon: horizonOf(segment) })) };
+  const horizonOf = (stretch: LineageStretch) =>
+    position.inherited[ancestors.indexOf(stretch.session)] ?? stretch.horizon;
+  return { position, lineage: lineage.map((stretch) => ({ ...stretch, horizon: horizonOf(stretch) })) };
 }
 
 /** The sessions in the lineage after the first, newest first. */
-function ancestorsOf(lineage: readonly Segment[]): readonly string[] {
+function ancestorsOf(lineage: readonly LineageStretch[]): readonly string[] {
   const own = lineage[0]?.session;
   return [...new Set(lineage.map(({ session }) => session))].filter((session) => session !== own);
 }
@@ -56,14 +57,14 @@ function ancestorsOf(lineage: readonly Segment[]): readonly string[] {
  */
 async function erasedUpTo(
   storage: Storage,
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   session: string,
   isThorough: boolean,
 ): Promise<number> {
   const [row] = await storage.query("session.get", { id: session });
   let last = row?.seq ?? 0;
   if (row?.deleted_at === null && !isThorough) return last;
-  for (const { no, branch, upTo } of lineage.filter((segment) => segment.session === session)) {
+  for (const { no, branch, upTo } of lineage.filter((stretch) => stretch.session === session)) {
     const [erased] = await storage.query("messages.erasedUpTo", { session: no, branch, after: 0, upTo });
     last = Math.max(last, erased?.value ?? 0);
   }

@@ -12,7 +12,7 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { MessageRow } from "../contracts/storage/rows.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { checkId } from "../core/check.ts";
-import type { Segment } from "../core/lineage.ts";
+import type { LineageStretch } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { historyRowsAt } from "../history/at.ts";
@@ -41,7 +41,7 @@ interface Reading<T> {
 }
 
 /** `expected`: the digest of what the recorded read returned; undefined for a new read. */
-type Read<T> = (lineage: readonly Segment[], clock: number, expected?: string) => Promise<Reading<T>>;
+type Read<T> = (lineage: readonly LineageStretch[], clock: number, expected?: string) => Promise<Reading<T>>;
 
 /** How often a new read is repeated because of concurrent erasures, which are rare. */
 const MOST_TRIES = 16;

@@ -27,8 +27,8 @@ import {
   type StepRecord,
   stepOf,
 } from "./journal.ts";
-import { atWork, awaitFree, claimRun, freeRun } from "./lease.ts";
-import { isDue } from "./lease-watch.ts";
+import { livingWorkerError, awaitFree, claimRun, freeRun } from "./lease.ts";
+import { isDue } from "./due.ts";
 import { mergeRetriedSteps } from "./retry-chain.ts";
 import { existingRun, refuseEnded, runOf } from "./rows.ts";
 
@@ -119,16 +119,17 @@ export async function recoverRun(storage: Storage, id: string, verify: VerifySco
   const first = await existingRun(storage, id);
   refuseEnded(first, "there is nothing to recover");
   const seen = await awaitFree(storage, id);
-  if (seen === null) throw atWork(await existingRun(storage, id));
+  if (seen === null) throw livingWorkerError(await existingRun(storage, id));
   refuseEnded(seen, "there is nothing to recover");
   const found = await examine(storage, seen, verify).catch(async (error: unknown) => {
     // Another worker claimed the run meanwhile.
-    if (error instanceof HoldfastError && error.code === "LeaseLost") throw atWork(await existingRun(storage, id));
+    if (error instanceof HoldfastError && error.code === "LeaseLost")
+      throw livingWorkerError(await existingRun(storage, id));
     throw error;
   });
   if (seen.owner === null) return found;
   const freed = await freeRun(storage, seen, 0, RECOVERED);
-  if (freed === null) throw atWork(await existingRun(storage, id));
+  if (freed === null) throw livingWorkerError(await existingRun(storage, id));
   return { ...found, run: runOf(freed) };
 }
 

@@ -20,11 +20,11 @@ import { headGuard, sessionBusy } from "../core/session-guards.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import { type BranchPoint, branchEvent, forkAt, isAncestor, notAncestor, positionOf } from "../sessions/branching.ts";
 import { describeSession } from "../sessions/describe.ts";
-import { beginRun, JSON_IN_ROW, type NewRun, refuseId, refuseTaken } from "./begin.ts";
+import { beginRun, INLINE_JSON, type NewRun, refuseId, refuseTaken } from "./begin.ts";
 import { checkpointEvent } from "./checkpoints.ts";
-import { cancelled, endingWith, type RunEnding } from "./ending.ts";
+import { cancelChange, endEvents, type RunEnding } from "./ending.ts";
 import { encodeState, eventOf, loadEventPayload, randomSeed } from "./journal.ts";
-import { atWork } from "./lease.ts";
+import { livingWorkerError } from "./lease.ts";
 import { verifySource } from "./recover.ts";
 import { findRetry, readRetryChain } from "./retry-chain.ts";
 import { existingRun, namedRun, runOf } from "./rows.ts";
@@ -107,11 +107,11 @@ export async function continueFrom(
   const end = await findIterationEnd(storage, row, iteration);
   const copy = async (seq: number) => {
     const kept = await loadEventPayload(storage, payloads, row.session, seq);
-    return prepare(encodeJson(kept, "state", "payloadBytes"), JSON_IN_ROW);
+    return prepare(encodeJson(kept, "state", "payloadBytes"), INLINE_JSON);
   };
   const chance = randomSeed(row.id, await eventOf(storage, row.session, row.first_seq));
   let kept: PreparedPayload | null = null;
-  if (state !== undefined) kept = await prepare(encodeState(state, row).bytes, JSON_IN_ROW);
+  if (state !== undefined) kept = await prepare(encodeState(state, row).bytes, INLINE_JSON);
   else if (end !== null) kept = await copy(end.seq);
   return {
     id,
@@ -286,7 +286,7 @@ export async function rewindRun(
     const [run, found] = await decide<readonly [Run, FoundRows]>(storage, async () => {
       await refuseId(storage, id);
       const row = await existingRun(storage, first.id);
-      if (row.owner !== null) throw atWork(row);
+      if (row.owner !== null) throw livingWorkerError(row);
       const [busy] = await storage.query("run.active", { session: row.session });
       if (busy !== undefined && busy.id !== row.id) throw sessionBusy(busy, storage.environment);
       const session = await existingSession(storage, row.session);
@@ -376,10 +376,10 @@ async function prepareEnding(
   at: number,
 ): Promise<RunEnding & { readonly events: readonly EventDraft[] }> {
   for (const child of await storage.query("runs.children", { parent: row.id })) {
-    if (child.nested !== 0 && child.owner !== null && child.ended_at === null) throw atWork(child);
+    if (child.nested !== 0 && child.owner !== null && child.ended_at === null) throw livingWorkerError(child);
   }
-  const ended = await endingWith(storage, row, at);
-  const own = row.ended_at === null ? [moveRun(row, cancelled(at)).event] : [];
+  const ended = await endEvents(storage, row, at);
+  const own = row.ended_at === null ? [moveRun(row, cancelChange(at)).event] : [];
   return { ...ended, events: [...ended.before, ...own, ...ended.after] };
 }
 

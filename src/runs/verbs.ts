@@ -12,21 +12,21 @@ import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { isHeldRun, isOwnerGone } from "../core/run-owner.ts";
 import { waitsFor } from "../core/run-waits.ts";
 import { admitRun } from "./admit.ts";
-import { cancelled, endingWith, type RunEnding } from "./ending.ts";
+import { cancelChange, endEvents, type RunEnding } from "./ending.ts";
 import { buildStepRecords, readJournal, stepOf } from "./journal.ts";
 import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
 import { serializePerRun } from "./serialize-per-run.ts";
 import { withContent } from "./step-content.ts";
 import { atVersion, type CommitExtras, type Move, moveRun, payloadExtras, payloadFields } from "./writer.ts";
 
-export type UnleasedMove = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
+export type CallerChange = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
 
 /** Changes the run's row for a caller without its lease. */
 export async function changeRun(
   storage: Storage,
   payloads: Payloads,
   id: string,
-  make: (row: RunRow, at: number) => UnleasedMove | Promise<UnleasedMove>,
+  make: (row: RunRow, at: number) => CallerChange | Promise<CallerChange>,
 ): Promise<Run> {
   type Answer = { readonly run: Run; readonly later?: () => Promise<void> };
   const rule = async (): Promise<Decision<Answer> | FinalAnswer<Answer>> => {
@@ -65,7 +65,7 @@ export async function signalRun(
 ): Promise<Run> {
   const bytes = encodeJson(payload ?? null, "payload", "payloadBytes");
   return payloads.preparing(async (prepare) => {
-    const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
+    const kept = await prepare(bytes, { media: "application/json", utf8: true, inline: true, owned: true });
     return changeRun(storage, payloads, id, (row, at) => {
       refuseEnded(row, "it accepts no signals any more");
       const wakes = waitsFor(row, { kind: "signal", name: signal });
@@ -93,10 +93,10 @@ export async function cancelRun(storage: Storage, payloads: Payloads, id: string
     if (isAtWork(row) && !isGone) {
       return row.cancel === 1 ? null : { type: "run/cancelling", at, changes: { cancel: 1 } };
     }
-    const { changes, ...end } = cancelled(at);
+    const { changes, ...end } = cancelChange(at);
     // Fences off the old owner, in case it is alive after all.
     const fenced = isGone ? { ...changes, epoch: row.epoch + 1 } : changes;
-    return { ...end, changes: fenced, ...(await endingWith(storage, row, at)) };
+    return { ...end, changes: fenced, ...(await endEvents(storage, row, at)) };
   });
 }
 
@@ -104,9 +104,9 @@ export async function cancelRun(storage: Storage, payloads: Payloads, id: string
 export async function endCancelled(storage: Storage, payloads: Payloads, { id, epoch }: RunRow): Promise<void> {
   await changeRun(storage, payloads, id, async (row, at) => {
     if (row.epoch !== epoch || isOver(row)) return null;
-    const end = cancelled(at);
+    const end = cancelChange(at);
     const changes = { ...end.changes, epoch: epoch + 1 };
-    return { ...end, changes, ...(await endingWith(storage, row, at)) };
+    return { ...end, changes, ...(await endEvents(storage, row, at)) };
   });
 }
 
@@ -117,7 +117,7 @@ export async function pauseRun(storage: Storage, payloads: Payloads, id: string,
   const length = minutes * MINUTE;
   return changeRun(storage, payloads, id, (row, at) => {
     refuseEnded(row, "there is nothing to pause");
-    if (row.cancel === 1) throw isLeaving(row);
+    if (row.cancel === 1) throw cancellingError(row);
     if (isAtWork(row)) return { type: "run/pausing", at, changes: { pause_at: at + length } };
     const changes = { status: "paused", owner: null, wake_at: at + length, waits: null };
     return { type: "run/paused", at, data: { asked: true }, changes };
@@ -130,7 +130,7 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, id: strin
   if (wasHeld) await admitRun(storage, known);
   return changeRun(storage, payloads, id, async (row, at) => {
     if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };
-    if (row.status === "paused") return unpausing(storage, row, at);
+    if (row.status === "paused") return unpauseChange(storage, row, at);
     // What the run waits for may be missing in this store, so it checks again.
     if (wasHeld && row.status === "waiting") {
       return { type: "run/unpaused", at, changes: { status: "running", wake_at: 0, waits: null } };
@@ -148,7 +148,7 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, id: strin
  * Ends the present sleep too, because the run would sleep again at once otherwise. If a caller paused the run, only
  * that pause ends: earlier sleeps and waits keep their own end.
  */
-async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<UnleasedMove>> {
+async function unpauseChange(storage: Storage, row: RunRow, at: number): Promise<NonNullable<CallerChange>> {
   const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
   const isAsked = journal.findLast(({ type }) => type === "run/paused")?.data.asked === true;
   const asleep = [...buildStepRecords(row.session, journal).values()].filter(
@@ -178,7 +178,7 @@ export async function steps(
   return records.map((one) => stepOf(row.session, row.id, one));
 }
 
-function isLeaving({ id, status }: RunRow): HoldfastError {
+function cancellingError({ id, status }: RunRow): HoldfastError {
   return new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} is being cancelled`, {
     details: { kind: "run", id, status },
     hint: "It ends with the next heartbeat of its worker.",

@@ -179,7 +179,7 @@ export function askPerson(
       if (isAsked) return [];
       const at = storage.environment.now();
       const writes = [insertDecision(id, seq)];
-      return [{ session, type: "step/asked", at, run: id, data: { step: seq }, journal: null, writes }];
+      return [{ session, type: "step/asked", at, run: id, data: { step: seq }, rowPayload: null, writes }];
     },
   });
 }

@@ -210,7 +210,7 @@ export class RunWorker implements Worker {
         storage.environment.log("warn", "worker.look", { error: String(error) });
       }
       await storage.environment.sleep(REST_MS, signal);
-      if (!signal.aborted) await storage.changed(DUE, this.#settings.pollMs, signal);
+      if (!signal.aborted) await storage.waitForChange(DUE, this.#settings.pollMs, signal);
     }
   }
 

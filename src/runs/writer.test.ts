@@ -8,7 +8,7 @@ import { realEnvironment } from "../core/environment.ts";
 import { Writer } from "./writer.ts";
 
 const row = { id: "r", session: "s", epoch: 1, version: 1, seq: 1, ended_at: null } as RunRow;
-const draft = (type: string): EventDraft => ({ session: "s", type, at: 1, run: "r", journal: null });
+const draft = (type: string): EventDraft => ({ session: "s", type, at: 1, run: "r", rowPayload: null });
 
 /** A store whose commits are answered one by one. */
 function answering() {

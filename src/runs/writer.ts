@@ -229,7 +229,7 @@ export class Writer {
   async #find({ events = [] }: Commit, after: number): Promise<readonly WrittenEvent[] | null> {
     const journal = await readJournal(this.storage, this.#row, after);
     const first = events.findIndex(
-      ({ journal: payloadFields, message }) => payloadFields !== undefined || message !== undefined,
+      ({ rowPayload: payloadFields, message }) => payloadFields !== undefined || message !== undefined,
     );
     const draft = events[first];
     if (draft === undefined) throw new Error("bug: a commit of a run without an event of its own");
@@ -306,7 +306,7 @@ function update(row: RunRow, changes: Changes, next: RunRow, checkpointSeq: Cell
   const seq = { slot: "seq" } as const;
   if (changesOnlyProgress(row, changes)) {
     const params = [version, iteration, checkpointSeq, tokens, cost_usd, seq, updated_at, id];
-    return { op: "run", statement: "run.goOn", params };
+    return { op: "run", statement: "run.progress", params };
   }
   const { status, epoch, owner, wake_at, waits, cancel, pause_at, stop, ended_at } = next;
   const params: Cell[] = [
@@ -351,9 +351,9 @@ function changesData(changes: Changes): JsonObject {
 /** The fields of an event draft for a payload. */
 export function payloadFields(
   payload: readonly [name: string, payload: PreparedPayload] | undefined,
-): Pick<EventDraft, "journal" | "payloads"> {
-  if (payload === undefined) return { journal: null };
-  return { journal: payload[1], payloads: { [payload[0]]: payload[1] } };
+): Pick<EventDraft, "payloads" | "rowPayload"> {
+  if (payload === undefined) return { rowPayload: null };
+  return { rowPayload: payload[1], payloads: { [payload[0]]: payload[1] } };
 }
 
 /** Prepares JSON as a payload: in the event's row, or as a blob if it is long. */
@@ -362,10 +362,10 @@ export function carryJson<T>(
   bytes: Uint8Array,
   then: (payload: PreparedPayload) => Promise<T>,
 ): Promise<T> {
-  const short = payloads.short(bytes);
+  const short = payloads.prepareInline(bytes);
   if (short !== null) return then(short);
   return payloads.preparing(async (prepare) =>
-    then(await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })),
+    then(await prepare(bytes, { media: "application/json", utf8: true, inline: true, owned: true })),
   );
 }
 

@@ -25,7 +25,7 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
       commit: {
         sessions: [
           { id, mode: "existing", at },
-          ...(holder === null ? [] : [{ id: holder, mode: "still", at } as const]),
+          ...(holder === null ? [] : [{ id: holder, mode: "lock", at } as const]),
         ],
         guards: [
           { check: "alias.session", key: [name], expect: alias?.session ?? null },

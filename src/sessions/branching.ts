@@ -13,7 +13,7 @@ import type { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { headOf, rootOf } from "../core/head.ts";
-import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
+import { currentLineage, lineageAt, readLineageAt, type LineageStretch } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
 import { headGuard, whileIdle } from "../core/session-guards.ts";
 import { findAt, findHead } from "../core/session-lookup.ts";
@@ -208,7 +208,7 @@ const SHORT = 1000;
 async function countShort(storage: Storage, from: BranchPoint): Promise<number> {
   if (from.seq > SHORT) return 0;
   const reader = readLineageAt(storage, from);
-  const lineage: Segment[] = [];
+  const lineage: LineageStretch[] = [];
   let events = 0;
   for (let next = await reader.take(1); next.length > 0; next = await reader.take(1)) {
     lineage.push(...next);
@@ -264,9 +264,9 @@ async function positionOfMessage(
   session: SessionRow,
   message: { readonly session: string; readonly seq: number },
 ): Promise<BranchPoint> {
-  for (const segment of await currentLineage(storage, session.id)) {
-    if (segment.session !== message.session || message.seq > segment.upTo) continue;
-    const { no, branch, horizon } = segment;
+  for (const stretch of await currentLineage(storage, session.id)) {
+    if (stretch.session !== message.session || message.seq > stretch.upTo) continue;
+    const { no, branch, horizon } = stretch;
     const [found] = await storage.query("messages.at", {
       session: no,
       branch,

@@ -14,7 +14,7 @@ import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { rootOf } from "../core/head.ts";
-import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
+import { isHidden, lineageAt, type LineageStretch } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { headGuard } from "../core/session-guards.ts";
 import { existingSession } from "../core/session-lookup.ts";
@@ -100,9 +100,9 @@ function checkCompaction({ keep, upTo }: CompactValues): CheckedCompaction {
 
 async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }: CheckedCompaction): Promise<Boundary> {
   const id = upTo ?? (await lastToCompact(storage, session, keep));
-  for (const segment of await lineageOf(storage, session)) {
-    const { no, branch, horizon } = segment;
-    if (!holds(segment, id)) continue;
+  for (const stretch of await lineageOf(storage, session)) {
+    const { no, branch, horizon } = stretch;
+    if (!holds(stretch, id)) continue;
     const [row] = await storage.query("messages.at", {
       session: no,
       branch,
@@ -111,7 +111,7 @@ async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }:
       erasedAfter: horizon,
       limit: 1,
     });
-    if (row !== undefined && isShown(segment, row)) return { no, branch, id };
+    if (row !== undefined && isShown(stretch, row)) return { no, branch, id };
   }
   const name = rowId(id.session, id.seq);
   throw new HoldfastError("NotFound", `the session ${JSON.stringify(session.id)} does not show a message ${name}`, {
@@ -170,19 +170,19 @@ async function covering(
 /** The boundary, or the last of the summaries directly after it that cover no more than it does. */
 async function coveredUpTo(
   storage: Storage,
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   session: SessionRow,
   { no, branch, id }: Boundary,
 ): Promise<MessageId> {
   const found = lineage.findIndex((one) => one.no === no && one.branch === branch && holds(one, id));
   if (found === -1) throw summaryOvertaken(session, id);
   let last = id;
-  for (const [i, segment] of lineage
+  for (const [i, stretch] of lineage
     .slice(0, found + 1)
     .toReversed()
     .entries()) {
-    for await (const row of nextRows(storage, segment, i === 0 ? id.seq : 0)) {
-      const upTo = await summedUpTo(storage, segment, row);
+    for await (const row of nextRows(storage, stretch, i === 0 ? id.seq : 0)) {
+      const upTo = await summedUpTo(storage, stretch, row);
       if (upTo === null || isBehind(lineage, upTo, last)) return last;
       last = { session: row.session, seq: row.seq };
     }
@@ -195,8 +195,8 @@ const AT_ONCE = 64;
 const PAGE = 256;
 
 /** The next messages that the stretch shows, skipping any number of hidden ones. */
-async function* nextRows(storage: Storage, segment: Segment, after: number): AsyncGenerator<MessageAtRow> {
-  const { no, branch, upTo, horizon } = segment;
+async function* nextRows(storage: Storage, stretch: LineageStretch, after: number): AsyncGenerator<MessageAtRow> {
+  const { no, branch, upTo, horizon } = stretch;
   for (let last = after; ; ) {
     const rows = await storage.query("messages.at", {
       session: no,
@@ -206,14 +206,18 @@ async function* nextRows(storage: Storage, segment: Segment, after: number): Asy
       erasedAfter: horizon,
       limit: PAGE,
     });
-    for (const row of rows) if (isShown(segment, row)) yield row;
+    for (const row of rows) if (isShown(stretch, row)) yield row;
     if (rows.length < PAGE) return;
     last = rows.at(-1)?.seq ?? upTo;
   }
 }
 
 /** If the message is a summary, the last message that it covers. The head of a summary comes directly after it. */
-async function summedUpTo(storage: Storage, { no, branch }: Segment, row: MessageAtRow): Promise<MessageId | null> {
+async function summedUpTo(
+  storage: Storage,
+  { no, branch }: LineageStretch,
+  row: MessageAtRow,
+): Promise<MessageId | null> {
   const [head] = await storage.query("head.before", { session: no, branch, upTo: row.seq + 1 });
   if (head === undefined || head.seq !== row.seq + 1) return null;
   const { compaction } = rootOf(head);
@@ -222,25 +226,25 @@ async function summedUpTo(storage: Storage, { no, branch }: Segment, row: Messag
 }
 
 /** Whether the first message comes after the second on the line, or is not on the line. */
-function isBehind(lineage: readonly Segment[], one: MessageId, other: MessageId): boolean {
+function isBehind(lineage: readonly LineageStretch[], one: MessageId, other: MessageId): boolean {
   // The oldest stretch of its session that reaches its seq contains it.
-  const [at, than] = [one, other].map((id) => lineage.findLastIndex((segment) => holds(segment, id))) as [
+  const [at, than] = [one, other].map((id) => lineage.findLastIndex((stretch) => holds(stretch, id))) as [
     number,
     number,
   ];
   return at === -1 || at < than || (at === than && one.seq > other.seq);
 }
 
-function lineageOf(storage: Storage, { no, branch, seq }: SessionRow): Promise<readonly Segment[]> {
+function lineageOf(storage: Storage, { no, branch, seq }: SessionRow): Promise<readonly LineageStretch[]> {
   return lineageAt(storage, { no, branch, seq });
 }
 
-function holds({ session, upTo }: Segment, id: MessageId): boolean {
+function holds({ session, upTo }: LineageStretch, id: MessageId): boolean {
   return session === id.session && id.seq <= upTo;
 }
 
-function isShown(segment: Segment, row: MessageAtRow): boolean {
-  return row.erased_seq === null && !isHidden(segment, row);
+function isShown(stretch: LineageStretch, row: MessageAtRow): boolean {
+  return row.erased_seq === null && !isHidden(stretch, row);
 }
 
 function summaryOvertaken(session: SessionRow, { session: of, seq }: MessageId): HoldfastError {

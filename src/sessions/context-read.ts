@@ -5,7 +5,7 @@ import type { Context } from "../contracts/context.ts";
 
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { isHidden, NOW, type Segment } from "../core/lineage.ts";
+import { isHidden, NOW, type LineageStretch } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { readAll, readLastRowsAt, readRowsAt } from "../history/at.ts";
@@ -16,7 +16,7 @@ const PAGE = 1000;
 
 /** The stretches to read, newest first, each with the seq after which it begins. */
 export interface ContextRange {
-  readonly stretches: readonly { readonly segment: Segment; readonly after: number }[];
+  readonly stretches: readonly { readonly stretch: LineageStretch; readonly after: number }[];
   readonly summary: string | undefined;
   readonly over: readonly string[];
   /** Only this agent's. */
@@ -27,7 +27,7 @@ export interface ContextRange {
 
 /** The messages that a compaction covers may have been erased. */
 export function contextRangeOf(
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   compaction: NonNullable<Context["compaction"]> | null,
   agent: string | undefined,
   keepsErased: boolean,
@@ -37,7 +37,7 @@ export function contextRangeOf(
   const oldest =
     from === null ? -1 : lineage.findLastIndex(({ session, upTo }) => session === from.session && from.seq <= upTo);
   const reached = lineage.slice(0, oldest === -1 ? undefined : oldest + 1);
-  const stretches = reached.map((segment, i) => ({ segment, after: i === oldest ? (from?.seq ?? 0) : 0 }));
+  const stretches = reached.map((stretch, i) => ({ stretch, after: i === oldest ? (from?.seq ?? 0) : 0 }));
   return { stretches, agent, summary: compaction?.summary, over: compaction?.over ?? [], keepsErased };
 }
 
@@ -54,11 +54,11 @@ export async function summaryRow(storage: Storage, asked: ContextRange): Promise
 
 async function rowAt(storage: Storage, asked: ContextRange, id: string): Promise<MessageAtRow | undefined> {
   const { session, seq } = parseRowId(id, "compaction.summary");
-  for (const { segment, after } of asked.stretches) {
-    if (segment.session !== session || seq > segment.upTo || seq <= after) continue;
-    const [row] = await readRowsAt(storage, segment, { after: seq - 1, upTo: seq, limit: 1 });
+  for (const { stretch, after } of asked.stretches) {
+    if (stretch.session !== session || seq > stretch.upTo || seq <= after) continue;
+    const [row] = await readRowsAt(storage, stretch, { after: seq - 1, upTo: seq, limit: 1 });
     const isThere = row !== undefined && (row.erased_seq === null || asked.keepsErased);
-    if (isThere && !isHidden(segment, row)) return row;
+    if (isThere && !isHidden(stretch, row)) return row;
   }
   return undefined;
 }
@@ -68,7 +68,7 @@ export async function allRows(storage: Storage, asked: ContextRange): Promise<re
   const slice = new TimeSlice(storage.environment);
   const newestFirst: (readonly MessageAtRow[])[] = [];
   for (const window of windowsOf(asked)) {
-    const read = await Promise.all(window.map(({ segment, after }) => readAll(storage, segment, after)));
+    const read = await Promise.all(window.map(({ stretch, after }) => readAll(storage, stretch, after)));
     for (const rows of read) newestFirst.push(rows);
   }
   const wanted: MessageAtRow[] = [];
@@ -84,10 +84,10 @@ export async function allRows(storage: Storage, asked: ContextRange): Promise<re
 /** Yields pages from the newest back; each page is oldest first. */
 export async function* pagesBack(storage: Storage, asked: ContextRange): AsyncGenerator<readonly MessageAtRow[]> {
   let size = FIRST_PAGE;
-  for (const { segment, after } of asked.stretches) {
-    for (let upTo = segment.upTo; ; ) {
-      const rows = await readLastRowsAt(storage, segment, { after, upTo, limit: size });
-      yield rows.filter((row) => isWanted(asked, row) && !isHidden(segment, row));
+  for (const { stretch, after } of asked.stretches) {
+    for (let upTo = stretch.upTo; ; ) {
+      const rows = await readLastRowsAt(storage, stretch, { after, upTo, limit: size });
+      yield rows.filter((row) => isWanted(asked, row) && !isHidden(stretch, row));
       if (rows.length < size) break;
       upTo = (rows[0]?.seq ?? 1) - 1;
       size = Math.min(PAGE, size * 2);
@@ -119,10 +119,10 @@ export async function countRows(storage: Storage, asked: ContextRange): Promise<
 async function countStretch(
   storage: Storage,
   asked: ContextRange,
-  { segment, after }: ContextRange["stretches"][number],
+  { stretch, after }: ContextRange["stretches"][number],
 ): Promise<number> {
-  const { no, branch, upTo, hides } = segment;
-  const erasedAfter = asked.keepsErased ? segment.horizon : NOW;
+  const { no, branch, upTo, hides } = stretch;
+  const erasedAfter = asked.keepsErased ? stretch.horizon : NOW;
   // Runs matter only if a run's messages of this stretch were cleared.
   const groups =
     hides.length === 0
@@ -131,7 +131,7 @@ async function countStretch(
   let count = 0;
   for (const { agent, run, n } of groups) {
     const isAsked = asked.agent === undefined || asked.agent === agent;
-    if (isAsked && !isHidden(segment, { agent, run })) count += n;
+    if (isAsked && !isHidden(stretch, { agent, run })) count += n;
   }
   return count;
 }

@@ -11,7 +11,7 @@ import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { checkArgument } from "../core/arguments.ts";
 import { checkInt } from "../core/check.ts";
 import { rootOf } from "../core/head.ts";
-import { lineageAt, type Segment } from "../core/lineage.ts";
+import { lineageAt, type LineageStretch } from "../core/lineage.ts";
 import type { LocatedSession } from "../core/session-lookup.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { erasedMessage, readRows } from "../history/messages.ts";
@@ -42,7 +42,7 @@ export async function contextAt(
 export async function contextThen(
   storage: Storage,
   payloads: Payloads,
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   options: CheckedContextOptions,
   erased: MessageAtRow[],
 ): Promise<Context> {
@@ -75,7 +75,7 @@ function readContextOptions({ agent, budget, tokenizer }: ContextValues): Checke
 type ReadMessages = (rows: readonly MessageAtRow[]) => Promise<readonly ContextMessage[]>;
 
 interface ContextSource extends Pick<ContextRange, "keepsErased"> {
-  readonly lineage: readonly Segment[];
+  readonly lineage: readonly LineageStretch[];
   /** The compaction that is valid at the end of the lineage. */
   readonly compaction: NonNullable<Context["compaction"]> | null;
 }
@@ -103,7 +103,7 @@ async function contextOf(
 
 export async function compactionNow(
   storage: Storage,
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
 ): Promise<NonNullable<Context["compaction"]> | null> {
   const [end] = lineage;
   if (end === undefined) return null;

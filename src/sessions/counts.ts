@@ -5,7 +5,7 @@ import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { addCounts, NONE } from "../core/counts.ts";
 import { rootOf } from "../core/head.ts";
-import { currentLineage, type LinePosition, readCurrentLineage, type Segment } from "../core/lineage.ts";
+import { currentLineage, type LinePosition, readCurrentLineage, type LineageStretch } from "../core/lineage.ts";
 import { countRows } from "./context-read.ts";
 
 export interface LineageCounts {
@@ -37,7 +37,7 @@ export async function countShownMessages(storage: Storage, { id, messages }: Ses
 }
 
 /** Counts the messages of a lineage that were not erased. */
-export function countMessages(storage: Storage, lineage: readonly Segment[]): Promise<number> {
-  const stretches = lineage.map((segment) => ({ segment, after: 0 }));
+export function countMessages(storage: Storage, lineage: readonly LineageStretch[]): Promise<number> {
+  const stretches = lineage.map((stretch) => ({ stretch, after: 0 }));
   return countRows(storage, { stretches, summary: undefined, over: [], agent: undefined, keepsErased: false });
 }

@@ -60,7 +60,7 @@ async function eraseLiving(
       // that no other commit relies on them meanwhile.
       sessions: [
         { id, mode: "existing", at },
-        ...[...others].map((one): SessionUse => ({ id: one, mode: "still", at })),
+        ...[...others].map((one): SessionUse => ({ id: one, mode: "lock", at })),
       ],
       // Decide again if a kept session was imported whole since, or a living one was deleted since.
       guards: [
@@ -96,7 +96,7 @@ async function eraseRest(
   return {
     commit: {
       solo: true,
-      sessions: [{ id, mode: "still", at }],
+      sessions: [{ id, mode: "lock", at }],
       guards: [{ check: "session.tombstone", key: [id], expect: version }],
       writes: eraseWrites(no, at, true),
     },
@@ -125,7 +125,7 @@ async function forgetName(storage: Storage, { id, no }: SessionRow): Promise<Dec
   return {
     commit: {
       solo: true,
-      sessions: [{ id, mode: "still", at }],
+      sessions: [{ id, mode: "lock", at }],
       guards: [{ check: "session.tombstone", key: [id], expect: IN_PART }],
       writes: [{ op: "run", statement: "session.forget", params: [no] }],
     },

@@ -149,7 +149,7 @@ export async function finishInvocation(
         sessions: [
           ...[caller, ...used].map((one): SessionUse => ({ id: one.id, mode: "existing", at })),
           // A concurrent import may bring the session and link the rows here; then its heads are read again.
-          ...away.map((callee): SessionUse => ({ id: callee, mode: "still", at })),
+          ...away.map((callee): SessionUse => ({ id: callee, mode: "lock", at })),
         ],
         guards: [
           { check: "invocation.version", key: [first, name], expect: row.seq },

@@ -13,7 +13,7 @@ import { encodeText, sha256 } from "../core/bytes.ts";
 import { NONE } from "../core/counts.ts";
 import type { Decision } from "../core/decide.ts";
 import { committed, headOf, rootOf } from "../core/head.ts";
-import { type LinePosition, readLineageAt, type Segment } from "../core/lineage.ts";
+import { type LinePosition, readLineageAt, type LineageStretch } from "../core/lineage.ts";
 import { branchGuard, headGuard, whileIdle } from "../core/session-guards.ts";
 import { countLineage } from "./counts.ts";
 import { preparePayloads } from "./payload-columns.ts";
@@ -127,11 +127,11 @@ export async function inheritedBy(storage: Storage, session: SessionRow): Promis
 }
 
 /** The newest stretch that belongs to another session. */
-async function firstOther(storage: Storage, at: LinePosition, no: number): Promise<Segment | undefined> {
+async function firstOther(storage: Storage, at: LinePosition, no: number): Promise<LineageStretch | undefined> {
   const lineage = readLineageAt(storage, at);
   for (let next = await lineage.take(1); next.length > 0; next = await lineage.take(1)) {
-    const [segment] = next;
-    if (segment !== undefined && segment.no !== no) return segment;
+    const [stretch] = next;
+    if (stretch !== undefined && stretch.no !== no) return stretch;
   }
   return undefined;
 }

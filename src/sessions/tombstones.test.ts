@@ -37,7 +37,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
 
   const run = (...texts: readonly string[]) =>
     ground.driver.transact(function* () {
-      yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [] })), last: true };
+      yield { statements: texts.map((sql) => ({ kind: "query" as const, sql, params: [] })), last: true };
     });
   const rowsOf = async (table: string, id: string) =>
     (await ground.driver.read(`SELECT 1 FROM ${table} WHERE session_no = (SELECT no FROM sessions WHERE id = ?)`, [id]))
@@ -244,7 +244,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(await issues()).toEqual([]);
     await ground.driver.transact(function* () {
       const sql = "UPDATE events SET erased_seq = NULL, words = ?, sha256 = ?, salt = ? WHERE erased_seq = 4";
-      yield { steps: [{ kind: "query", sql, params: [row?.words, row?.sha256, row?.salt] as never }], last: true };
+      yield { statements: [{ kind: "query", sql, params: [row?.words, row?.sha256, row?.salt] as never }], last: true };
     });
     expect(await issues()).toContainEqual(["row-mismatch", "source#4"]);
     const { issues: found } = await here.check({ session: "fork" });

@@ -21,9 +21,9 @@ export interface KeptRange {
 export async function findInheritedRanges(storage: Storage, no: number): Promise<readonly KeptRange[]> {
   const upTo = new Map<number, number>();
   for (const cut of await storage.query("branches.needed", { session: no })) {
-    for (const segment of await lineageAt(storage, { no, branch: cut.branch, seq: cut.upto })) {
-      if (segment.no !== no) break;
-      upTo.set(segment.branch, Math.max(upTo.get(segment.branch) ?? 0, segment.upTo));
+    for (const stretch of await lineageAt(storage, { no, branch: cut.branch, seq: cut.upto })) {
+      if (stretch.no !== no) break;
+      upTo.set(stretch.branch, Math.max(upTo.get(stretch.branch) ?? 0, stretch.upTo));
     }
   }
   return [...upTo].map(([branch, seq]) => ({ branch, upTo: seq }));

@@ -11,7 +11,7 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, oneOf, optional, utf8, whole } from "../core/decode.ts";
 import { headOf } from "../core/head.ts";
-import { lineageAt, type Segment } from "../core/lineage.ts";
+import { lineageAt, type LineageStretch } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import type { LocatedSession } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
@@ -31,7 +31,7 @@ export async function viewAt(
 ): Promise<View> {
   const at = head === null ? row : { no: row.no, branch: head.branch, seq: head.seq };
   // Read on demand, because a lineage never changes.
-  let found: Promise<readonly Segment[]> | undefined;
+  let found: Promise<readonly LineageStretch[]> | undefined;
   const lineage = () => {
     found ??= lineageAt(storage, at);
     return found;
@@ -73,7 +73,7 @@ export async function viewAt(
 
 /** Oldest first. */
 async function stretches<R>(
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   read: (no: number, branch: number, upTo: number) => Promise<readonly R[]>,
 ): Promise<readonly R[]> {
   const rows = await Promise.all(lineage.map(({ no, branch, upTo }) => read(no, branch, upTo)));
@@ -82,7 +82,7 @@ async function stretches<R>(
 
 /** For each row its version in the newest stretch that has one, in the order in which the rows began. */
 export async function versions<R extends { readonly session: string; readonly first_seq: number }>(
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   read: (stretch: StretchParams) => Promise<readonly R[]>,
 ): Promise<readonly R[]> {
   const found = new Map<string, R>();

@@ -6,7 +6,7 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { StateRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { plainObject } from "../core/decode.ts";
-import type { Segment } from "../core/lineage.ts";
+import type { LineageStretch } from "../core/lineage.ts";
 import { eventOf } from "../log/log.ts";
 import { decodeValue, isAlive, readValue } from "./rows.ts";
 
@@ -29,7 +29,7 @@ interface HeldRow {
 export async function readStateAt(
   storage: Storage,
   payloads: Payloads,
-  lineage: readonly Segment[],
+  lineage: readonly LineageStretch[],
   clock: number,
   isExpected: (keys: readonly string[]) => boolean,
 ): Promise<{ readonly value: JsonObject; readonly erased: readonly ErasedValue[] }> {
@@ -75,7 +75,7 @@ function erasedSince(
 }
 
 /** For each key the row that decides about it, also a row that says that the key was removed. */
-async function rowsAt(storage: Storage, lineage: readonly Segment[]): Promise<readonly HeldRow[]> {
+async function rowsAt(storage: Storage, lineage: readonly LineageStretch[]): Promise<readonly HeldRow[]> {
   const keys = new Set<string>();
   const found: (readonly HeldRow[])[] = [];
   for (const { no, branch, session, upTo } of lineage) {

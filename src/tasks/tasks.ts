@@ -29,7 +29,7 @@ export function createTasks(storage: Storage, lookup: SessionLookup): Tasks {
     delete: (board, task) => deleteTask(storage, board, task),
     retry: (board, task) => changeTask(storage, board, task, (one, { max_retries }) => retry(one, max_retries)),
     forceRetry: (board, task) => changeTask(storage, board, task, revive),
-    settle: (session, to, { agent }) => settle(storage, session, to, agent),
+    settle: (session, to, { agent }) => closeOpenTasks(storage, session, to, agent),
   });
 }
 
@@ -62,36 +62,36 @@ async function allBoards(storage: Storage, session: string): Promise<readonly Bo
 /** `change` returns null if the change is not allowed, and the same task if there is nothing to write. */
 async function changeTask(
   storage: Storage,
-  list: string,
+  boardId: string,
   id: string,
   change: (task: Task, board: BoardRow) => Task | null,
 ): Promise<Task | null> {
   return decide<Task | null>(storage, async () => {
-    const { board, row } = await readTask(storage, list, id);
+    const { board, row } = await readTask(storage, boardId, id);
     if (board === undefined || row === undefined) return { answer: null };
     const task = taskOf(row);
     const next = change(task, board);
     if (next === null || next === task) return { answer: next };
     const at = storage.environment.now();
     const sessions = [{ id: board.session, mode: "existing", at }] as const;
-    const events = [updated(board.session, row, task, next, at)];
+    const events = [updateEvent(board.session, row, task, next, at)];
     return { commit: { sessions, guards: [taskGuard(row)], events }, answer: () => next };
   });
 }
 
 async function readTask(
   storage: Storage,
-  list: string,
+  boardId: string,
   id: string,
 ): Promise<{ board: BoardRow | undefined; row: TaskRow | undefined }> {
   const [[board], [row]] = await Promise.all([
-    storage.query("board.get", { id: list }),
-    storage.query("task.get", { board: list, task: id }),
+    storage.query("board.get", { id: boardId }),
+    storage.query("task.get", { board: boardId, task: id }),
   ]);
   return { board, row };
 }
 
-function updated(session: string, row: TaskRow, before: Task, after: Task, at: number): EventDraft {
+function updateEvent(session: string, row: TaskRow, before: Task, after: Task, at: number): EventDraft {
   return {
     session,
     type: "task/updated",
@@ -108,12 +108,12 @@ function updated(session: string, row: TaskRow, before: Task, after: Task, at: n
   };
 }
 
-async function addTasks(storage: Storage, list: string, titles: readonly string[]): Promise<readonly Task[]> {
+async function addTasks(storage: Storage, boardId: string, titles: readonly string[]): Promise<readonly Task[]> {
   return decide<readonly Task[]>(storage, async () => {
-    const [board] = await storage.query("board.get", { id: list });
-    if (board === undefined) throw noBoard(list);
+    const [board] = await storage.query("board.get", { id: boardId });
+    if (board === undefined) throw noBoard(boardId);
     if (titles.length === 0) return { answer: [] };
-    const old = await storage.query("tasks.byBoard", { board: list });
+    const old = await storage.query("tasks.byBoard", { board: boardId });
     const total = old.length + titles.length;
     if (total > LIMITS.tasksPerBoard) throw limitExceeded("tasksPerBoard", "the board in tasks", total);
     // Tasks keep their order numbers when others are deleted, so the next number follows the last task, not their
@@ -124,8 +124,8 @@ async function addTasks(storage: Storage, list: string, titles: readonly string[
       session: board.session,
       type: "task/added",
       at,
-      data: { board: list, tasks: tasks.map(({ id, order, status }) => ({ id, order, status })) },
-      writes: [putNextBoard(board), ...insertTasks(list, tasks, at)],
+      data: { board: boardId, tasks: tasks.map(({ id, order, status }) => ({ id, order, status })) },
+      writes: [putNextBoard(board), ...insertTasks(boardId, tasks, at)],
     };
     const sessions = [{ id: board.session, mode: "existing", at }] as const;
     return { commit: { sessions, guards: [boardGuard(board)], events: [event] }, answer: () => tasks };
@@ -136,17 +136,17 @@ function putNextBoard(board: BoardRow): NonNullable<EventDraft["writes"]>[number
   return { op: "put", table: "boards", row: boardColumns({ ...board, version: board.version + 1 }) };
 }
 
-async function deleteTask(storage: Storage, list: string, id: string): Promise<boolean> {
+async function deleteTask(storage: Storage, boardId: string, id: string): Promise<boolean> {
   return decide<boolean>(storage, async () => {
-    const { board, row } = await readTask(storage, list, id);
+    const { board, row } = await readTask(storage, boardId, id);
     if (board === undefined || row === undefined) return { answer: false };
     const at = storage.environment.now();
     const event: EventDraft = {
       session: board.session,
       type: "task/removed",
       at,
-      data: { board: list, task: id, status: row.status, order: row.ord, retryCount: row.retry_count },
-      writes: [putNextBoard(board), { op: "remove", table: "tasks", row: { board_id: list, id } }],
+      data: { board: boardId, task: id, status: row.status, order: row.ord, retryCount: row.retry_count },
+      writes: [putNextBoard(board), { op: "remove", table: "tasks", row: { board_id: boardId, id } }],
     };
     const sessions = [{ id: board.session, mode: "existing", at }] as const;
     const guards = [boardGuard(board), taskGuard(row)];
@@ -154,7 +154,7 @@ async function deleteTask(storage: Storage, list: string, id: string): Promise<b
   });
 }
 
-async function settle(
+async function closeOpenTasks(
   storage: Storage,
   session: string,
   to: "failed" | "planned",
@@ -170,7 +170,7 @@ async function settle(
       .map((row) => ({ row, before: taskOf(row), after: settled(taskOf(row), to) }))
       .filter(({ before, after }) => before.status !== after.status);
     if (changes.length === 0) return { answer: 0 };
-    const events = changes.map(({ row, before, after }) => updated(session, row, before, after, at));
+    const events = changes.map(({ row, before, after }) => updateEvent(session, row, before, after, at));
     const sessions = [{ id: session, mode: "existing", at }] as const;
     return {
       commit: { sessions, guards: changes.map(({ row }) => taskGuard(row)), events },

@@ -44,7 +44,7 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
   await saveCapture(hf);
   const all = (texts: readonly string[], params: readonly Value[] = []) =>
     ground.driver.transact(function* () {
-      yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
+      yield { statements: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
     });
   await all(KEPT.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`));
   return {

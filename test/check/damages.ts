@@ -44,7 +44,7 @@ export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, PlantDam
           type: "run/failed",
           at: 1,
           run: "run-failed",
-          journal: null,
+          rowPayload: null,
           data: { version: (run?.version ?? 0) + 1 },
         },
       ],

@@ -69,7 +69,7 @@ export async function cutOffStore(driver: Driver): Promise<TamperGround> {
   await cutOffChild(hf, recorder);
   const all = (texts: readonly string[], params: readonly Param[] = []) =>
     driver.transact(function* () {
-      yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
+      yield { statements: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
     });
   await all(KEPT.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`));
   // Numbers the database gave are given again.

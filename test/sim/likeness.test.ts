@@ -6,7 +6,7 @@ import type { GuardName } from "../../src/contracts/storage/commit.ts";
 import { sha256 } from "../../src/core/bytes.ts";
 import { openOn } from "../../src/open.ts";
 import { BLOB_LOOKUP, SESSION_LOOKUP } from "../../src/storage/sql/commit.ts";
-import type { BulkSpec, Dialect, Driver, Param, Plan, Row, Step } from "../../src/storage/sql/driver.ts";
+import type { BulkSpec, Dialect, Driver, Param, Plan, Row, Statement } from "../../src/storage/sql/driver.ts";
 import * as specs from "../../src/storage/sql/specs.ts";
 import { GUARDS, STATEMENTS } from "../../src/storage/sql/statements.ts";
 import { Disk } from "../../src/testing/sim/disk.ts";
@@ -45,27 +45,27 @@ async function sessionTip(driver: Driver): Promise<SessionTip> {
   return { no: Number(row?.no), seq: Number(row?.seq), chain: row?.chain as Uint8Array };
 }
 
-function lookup(keys: readonly string[], lock: boolean): Step {
+function lookup(keys: readonly string[], lock: boolean): Statement {
   return { kind: "lookup", sql: SESSION_LOOKUP, keys, lock };
 }
 
-function bulk(spec: BulkSpec, ...rows: readonly (readonly Param[])[]): Step {
+function bulk(spec: BulkSpec, ...rows: readonly (readonly Param[])[]): Statement {
   return { kind: "bulk", spec, rows };
 }
 
 const MADE = ["sessions.new", "sessions.other", "agents.new"] as const;
 
-function stepsOf({ lockRow }: Dialect, { no, seq, chain }: SessionTip): ReadonlyMap<string, Step> {
-  const guard = (check: GuardName, ...params: readonly Param[]): Step => ({
+function stepsOf({ lockRow }: Dialect, { no, seq, chain }: SessionTip): ReadonlyMap<string, Statement> {
+  const guard = (check: GuardName, ...params: readonly Param[]): Statement => ({
     kind: "query",
     sql: GUARDS.get(check).sql + lockRow,
     params,
   });
-  const created = (id: string): Step => bulk(specs.CREATE_SESSION, [id, null, 1, 1, HASH, SUM]);
+  const created = (id: string): Statement => bulk(specs.CREATE_SESSION, [id, null, 1, 1, HASH, SUM]);
   const moved: readonly Param[] = [seq + 1, HASH, 1, 1, 0, no];
-  const blob = (hash: Uint8Array): Step =>
+  const blob = (hash: Uint8Array): Statement =>
     bulk(specs.PUT_BLOB, [hash, 1, "text/plain", 1, 0, 1, new Uint8Array([1]), "", null, 1, null, 1, SUM]);
-  return new Map<string, Step>([
+  return new Map<string, Statement>([
     ["look at a", lookup(["a"], false)],
     ["lock a", lookup(["a"], true)],
     ["lock b", lookup(["b"], true)],
@@ -76,9 +76,9 @@ function stepsOf({ lockRow }: Dialect, { no, seq, chain }: SessionTip): Readonly
     ["guard run.epoch", guard("run.epoch", "run")],
     ["guard run.active", guard("run.active", "a")],
     ["guard agent.version", guard("agent.version", "x")],
-    ["events beside", { kind: "settle", table: "events", how: "beside" }],
-    ["events alone", { kind: "settle", table: "events", how: "alone" }],
-    ["aliases alone", { kind: "settle", table: "aliases", how: "alone" }],
+    ["events beside", { kind: "lock-table", table: "events", how: "beside" }],
+    ["events alone", { kind: "lock-table", table: "events", how: "alone" }],
+    ["aliases alone", { kind: "lock-table", table: "aliases", how: "alone" }],
     ["create a session", created(MADE[0])],
     ["create another", created(MADE[1])],
     ["register an agent", bulk(specs.REGISTER_AGENT, [MADE[2], new Uint8Array([1]), 1, 1, SUM])],
@@ -102,13 +102,13 @@ async function rolledBack(transaction: Promise<unknown>): Promise<void> {
 }
 
 type HeldTransaction = Generator<
-  { readonly steps: readonly Step[]; readonly last: false },
+  { readonly statements: readonly Statement[]; readonly last: false },
   never,
   readonly (readonly Row[])[]
 >;
 
-function* only(step: Step): HeldTransaction {
-  yield { steps: [step], last: false };
+function* only(step: Statement): HeldTransaction {
+  yield { statements: [step], last: false };
   throw new RolledBack();
 }
 
@@ -116,17 +116,17 @@ const WAITING_FOR_US =
   "SELECT count(*) AS n FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))";
 
 /** Whether the second waits for the first, on a real server. */
-async function waitsReally(first: Driver, second: Driver, one: Step, two: Step): Promise<boolean> {
+async function waitsReally(first: Driver, second: Driver, one: Statement, two: Statement): Promise<boolean> {
   let other: Promise<void> | undefined;
   let isOver = false;
   let isWaiting = false;
   const held = function* (): Plan<never> {
-    yield { steps: [one], last: false };
+    yield { statements: [one], last: false };
     other = rolledBack(second.transact(() => only(two))).finally(() => {
       isOver = true;
     });
     while (!isOver && !isWaiting) {
-      const [blocked] = yield { steps: [{ kind: "query", sql: WAITING_FOR_US, params: [] }], last: false };
+      const [blocked] = yield { statements: [{ kind: "query", sql: WAITING_FOR_US, params: [] }], last: false };
       isWaiting = Number(blocked?.[0]?.n) > 0;
     }
     throw new RolledBack();
@@ -149,15 +149,15 @@ class SimulatedPair {
     this.drivers = this.#processes.map((process) => postgresDriver(real, server, process, faults, timeouts));
   }
 
-  async waits(one: Step, two: Step): Promise<boolean> {
+  async waits(one: Statement, two: Statement): Promise<boolean> {
     const [first, second] = this.drivers;
     const [process, clock] = this.#processes;
     if (first === undefined || second === undefined || process === undefined || clock === undefined) return false;
     const began = this.#scheduler.monotonic;
     const held = function* (): Plan<never> {
-      yield { steps: [one], last: false };
+      yield { statements: [one], last: false };
       process.freeze(1000, "test");
-      yield { steps: [], last: false };
+      yield { statements: [], last: false };
       throw new RolledBack();
     };
     let ended = 0;

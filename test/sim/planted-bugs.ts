@@ -4,7 +4,7 @@
 import type { Commit, Outcome } from "../../src/contracts/storage/commit.ts";
 import type { Storage } from "../../src/contracts/storage/storage.ts";
 import { overrideStorage } from "../../src/core/storage-overrides.ts";
-import type { Plan, Step } from "../../src/storage/sql/driver.ts";
+import type { Plan, Statement } from "../../src/storage/sql/driver.ts";
 import { StaleFence } from "../../src/storage/sql/driver.ts";
 import { bound } from "../../src/testing/sim/driver.ts";
 import type { PlantedBug } from "../../src/testing/sim/simulate.ts";
@@ -49,15 +49,18 @@ export const chainApart: PlantedBug = {
   driver: (driver, process) => ({
     ...bound(driver),
     transact: async <T>(plan: () => Plan<T>) => {
-      const later: Step[] = [];
+      const later: Statement[] = [];
       const apart = function* (): Plan<T> {
         const inner = plan();
         let next = inner.next();
         while (!next.done) {
-          const { steps, last } = next.value;
-          if (steps.some((step) => isAbout(step, "sessions.fence"))) throw new StaleFence();
-          later.push(...steps.filter((step) => isAbout(step, "sessions.advance")));
-          const rows = yield { steps: steps.map((step) => (later.includes(step) ? NOTHING : step)), last };
+          const { statements, last } = next.value;
+          if (statements.some((statement) => isAbout(statement, "sessions.fence"))) throw new StaleFence();
+          later.push(...statements.filter((statement) => isAbout(statement, "sessions.advance")));
+          const rows = yield {
+            statements: statements.map((statement) => (later.includes(statement) ? NOTHING : statement)),
+            last,
+          };
           next = inner.next(rows);
         }
         return next.value;
@@ -71,14 +74,14 @@ export const chainApart: PlantedBug = {
   }),
 };
 
-const NOTHING: Step = { kind: "query", sql: "SELECT 1 WHERE 1 = 0", params: [] };
+const NOTHING: Statement = { kind: "query", sql: "SELECT 1 WHERE 1 = 0", params: [] };
 
-function* only(steps: readonly Step[]): Plan<void> {
-  yield { steps, last: true };
+function* only(statements: readonly Statement[]): Plan<void> {
+  yield { statements, last: true };
 }
 
-function isAbout(step: Step, name: string): boolean {
-  return step.kind === "bulk" && step.spec.name === name;
+function isAbout(statement: Statement, name: string): boolean {
+  return statement.kind === "bulk" && statement.spec.name === name;
 }
 
 /** A run that goes to sleep does not check whether a signal came meanwhile. */
@@ -160,7 +163,11 @@ export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/life.ts", from: "c
 
 /** What a run was permitted is permitted to the run that retries it. */
 export const allowedForEver: readonly Edit[] = [
-  { file: "runs/retry-chain.ts", from: 'type !== "step/asked" && type !== "run/answered"', to: "type !== undefined" },
+  {
+    file: "runs/retry-chain.ts",
+    from: 'type !== "step/asked" && type !== "run/answered"',
+    to: "type !== undefined",
+  },
 ];
 
 /** The driver asks its server for no end of an idle transaction: the locks of a frozen peer last as long as it is frozen. */

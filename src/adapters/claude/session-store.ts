@@ -8,7 +8,7 @@ import { checkId, checkOneOf, checkOptionalId, checkRecord, invalid } from "../.
 import { SerialQueue } from "../../core/serial-queue.ts";
 import { entryOf, messagesOf } from "./entries.ts";
 import { Summaries } from "./summaries.ts";
-import { Titles } from "./titles.ts";
+import { TitleWriter } from "./titles.ts";
 import {
   checkTranscriptKey,
   nameOf,
@@ -28,7 +28,7 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
   const places = new TranscriptSessions(hf, { agent, projects, request });
   const summaries = fold === undefined ? undefined : new Summaries(hf, agent, fold);
   const transcripts = new Transcripts(hf, places, agent);
-  const titles = new Titles(hf);
+  const titles = new TitleWriter(hf);
   const queue = new SerialQueue();
   /** Calls for one transcript run in the order in which they were made. */
   const serialize = <T>(place: TranscriptKey, work: () => Promise<T>) => queue.run(nameOf(place), work);
@@ -40,7 +40,7 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
       await serialize(place, async () => {
         const id = await transcripts.append(place, messages);
         if (place.subpath !== undefined) return;
-        await titles.give(id, messages);
+        await titles.setTitleOnce(id, messages);
         await summaries?.follow(id, place);
       });
     },
@@ -52,26 +52,29 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
       return entries.length === 0 ? null : entries;
     },
     async listSessions(projectKey) {
-      const mains = await places.mains(checkProject(projectKey));
+      const mains = await places.listMainTranscripts(checkProject(projectKey));
       return mains.map(({ sessionId, session }) => ({ sessionId, mtime: session.updatedAt }));
     },
     ...(summaries === undefined
       ? {}
       : {
           listSessionSummaries: async (projectKey: string) =>
-            allOf(await places.mains(checkProject(projectKey)), (one) => summaries.of(one)),
+            allOf(await places.listMainTranscripts(checkProject(projectKey)), (one) => summaries.of(one)),
         }),
     async delete(key) {
       const place = checkTranscriptKey(key);
       await serialize(place, async () => {
         const id = place.subpath === undefined ? null : await places.find(place);
-        const gone = place.subpath === undefined ? (await places.family(place)).map(({ session }) => session.id) : [id];
+        const gone =
+          place.subpath === undefined
+            ? (await places.listSessionTranscripts(place)).map(({ session }) => session.id)
+            : [id];
         for (const one of gone) if (one !== null) await hf.sessions.delete(one);
       });
     },
     async listSubkeys(key) {
       const { projectKey, sessionId } = checkTranscriptKey(key);
-      const family = await places.family({ projectKey, sessionId });
+      const family = await places.listSessionTranscripts({ projectKey, sessionId });
       return family.flatMap(({ subpath, session }) => (session.messages > 0 ? (subpath ?? []) : []));
     },
   };

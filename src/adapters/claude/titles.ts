@@ -9,9 +9,9 @@ import type { SessionsOf } from "../../contracts/session-store.ts";
 import { entryOf } from "./entries.ts";
 
 /** How many ids of sessions with a title are cached. */
-const REMEMBERED = 1000;
+const MAX_CACHED_IDS = 1000;
 
-export class Titles {
+export class TitleWriter {
   readonly #hf: SessionsOf;
   readonly #titled = new Set<string>();
 
@@ -20,7 +20,7 @@ export class Titles {
   }
 
   /** Call it after the entries were appended: they are stored even if this fails. */
-  async give(id: string, messages: readonly MessageInput[]): Promise<void> {
+  async setTitleOnce(id: string, messages: readonly MessageInput[]): Promise<void> {
     if (this.#titled.has(id)) return;
     const title = titleIn(messages);
     if (title === "") return;
@@ -34,7 +34,7 @@ export class Titles {
     }
     this.#titled.add(id);
     const [oldest] = this.#titled;
-    if (this.#titled.size > REMEMBERED && oldest !== undefined) this.#titled.delete(oldest);
+    if (this.#titled.size > MAX_CACHED_IDS && oldest !== undefined) this.#titled.delete(oldest);
   }
 }
 

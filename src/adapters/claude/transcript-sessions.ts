@@ -21,7 +21,7 @@ export interface Transcript extends TranscriptKey {
   readonly session: Session;
 }
 
-export interface Naming {
+export interface MirrorScope {
   readonly agent: string;
   readonly projects: ProjectScope;
   readonly request: string | undefined;
@@ -48,30 +48,30 @@ export function nameOf({ projectKey, sessionId, subpath }: TranscriptKey): strin
 
 export class TranscriptSessions {
   readonly #hf: SessionsOf;
-  readonly #naming: Naming;
+  readonly #scope: MirrorScope;
 
-  constructor(hf: SessionsOf, naming: Naming) {
+  constructor(hf: SessionsOf, scope: MirrorScope) {
     this.#hf = hf;
-    this.#naming = naming;
+    this.#scope = scope;
   }
 
   /** The id of the session that holds the transcript; null when there is none. */
   async find(key: TranscriptKey): Promise<string | null> {
-    return this.#exact(await this.#home(key));
+    return this.#findByExactKey(await this.#resolveStoredKey(key));
   }
 
   async findOrMake(key: TranscriptKey): Promise<string> {
-    const place = await this.#home(key);
-    return (await this.#exact(place)) ?? this.#make(place);
+    const stored = await this.#resolveStoredKey(key);
+    return (await this.#findByExactKey(stored)) ?? this.#make(stored);
   }
 
   /** Main transcripts with messages, one for each session id. */
-  async mains(projectKey: string): Promise<readonly Transcript[]> {
-    const tag = this.#naming.projects === "any" ? MIRROR_TAG : `claude-project:${wordOf(projectKey)}`;
+  async listMainTranscripts(projectKey: string): Promise<readonly Transcript[]> {
+    const tag = this.#scope.projects === "any" ? MIRROR_TAG : `claude-project:${wordOf(projectKey)}`;
     const newest = new Map<string, Transcript>();
     for (const one of await this.#list(tag)) {
       if (one.subpath !== undefined || one.session.messages === 0) continue;
-      if (this.#naming.projects === "separate" && one.projectKey !== projectKey) continue;
+      if (this.#scope.projects === "separate" && one.projectKey !== projectKey) continue;
       const other = newest.get(one.sessionId);
       const isOwn = one.projectKey === projectKey;
       if (other !== undefined && !isOwn && (other.projectKey === projectKey || isNewer(other, one))) continue;
@@ -81,42 +81,42 @@ export class TranscriptSessions {
   }
 
   /** All transcripts of the session, the main one last. */
-  async family(key: TranscriptKey): Promise<readonly Transcript[]> {
-    const place = await this.#home(key);
-    const found = await this.#list(this.#familyTag(place));
+  async listSessionTranscripts(key: TranscriptKey): Promise<readonly Transcript[]> {
+    const stored = await this.#resolveStoredKey(key);
+    const found = await this.#list(this.#familyTag(stored));
     return found.sort((a, b) => Number(a.subpath === undefined) - Number(b.subpath === undefined));
   }
 
   /** The key under which the transcript is stored. With `projects: "any"` that may be another project, which has the session. */
-  async #home(place: TranscriptKey): Promise<TranscriptKey> {
-    if (this.#naming.projects === "separate") return place;
-    const mains = await this.#list(`${MIRROR_TAG}:${wordOf(place.sessionId)}`);
-    const held = mains.filter((one) => one.sessionId === place.sessionId && one.session.messages > 0);
-    const own = held.find((one) => one.projectKey === place.projectKey);
+  async #resolveStoredKey(key: TranscriptKey): Promise<TranscriptKey> {
+    if (this.#scope.projects === "separate") return key;
+    const mains = await this.#list(`${MIRROR_TAG}:${wordOf(key.sessionId)}`);
+    const held = mains.filter((one) => one.sessionId === key.sessionId && one.session.messages > 0);
+    const own = held.find((one) => one.projectKey === key.projectKey);
     const newest = held.reduce<Transcript | undefined>((a, b) => (a !== undefined && isNewer(a, b) ? a : b), undefined);
-    return { ...place, projectKey: (own ?? newest ?? place).projectKey };
+    return { ...key, projectKey: (own ?? newest ?? key).projectKey };
   }
 
-  async #exact(place: TranscriptKey): Promise<string | null> {
-    const id = this.#id(place, 1);
+  async #findByExactKey(key: TranscriptKey): Promise<string | null> {
+    const id = this.#id(key, 1);
     // Usually this is the session. The id may also be an alias of another session, which is not a transcript.
     if ((await this.#hf.sessions.get(id))?.id === id) return id;
-    const [again] = await this.#list(`claude-key:${this.#digest(place)}`);
+    const [again] = await this.#list(`claude-key:${this.#digest(key)}`);
     return again?.session.id ?? null;
   }
 
-  async #make(place: TranscriptKey): Promise<string> {
-    const { agent, request } = this.#naming;
-    const { projectKey, sessionId, subpath } = place;
+  async #make(key: TranscriptKey): Promise<string> {
+    const { agent, request } = this.#scope;
+    const { projectKey, sessionId, subpath } = key;
     const described = {
       agent,
       origin: MIRROR,
-      tags: this.#tags(place),
+      tags: this.#tags(key),
       metadata: { claude: { projectKey, sessionId, ...(subpath === undefined ? {} : { subpath }) } },
       ...(request === undefined ? {} : { request }),
     };
     for (let n = 1; ; n++) {
-      const id = this.#id(place, n);
+      const id = this.#id(key, n);
       try {
         await this.#hf.sessions.create({ id, ...described });
         return id;
@@ -129,35 +129,30 @@ export class TranscriptSessions {
     }
   }
 
-  #tags(place: TranscriptKey): readonly string[] {
-    const own = [`claude-key:${this.#digest(place)}`, this.#familyTag(place)];
-    if (place.subpath !== undefined) return ["claude-subpath", ...own];
-    return [
-      MIRROR_TAG,
-      `claude-project:${wordOf(place.projectKey)}`,
-      `${MIRROR_TAG}:${wordOf(place.sessionId)}`,
-      ...own,
-    ];
+  #tags(key: TranscriptKey): readonly string[] {
+    const own = [`claude-key:${this.#digest(key)}`, this.#familyTag(key)];
+    if (key.subpath !== undefined) return ["claude-subpath", ...own];
+    return [MIRROR_TAG, `claude-project:${wordOf(key.projectKey)}`, `${MIRROR_TAG}:${wordOf(key.sessionId)}`, ...own];
   }
 
   #familyTag({ projectKey, sessionId }: TranscriptKey): string {
     return `claude-family:${this.#digest({ projectKey, sessionId })}`;
   }
 
-  #id(place: TranscriptKey, n: number): string {
+  #id(key: TranscriptKey, n: number): string {
     const number = n === 1 ? "" : `:${n}`;
-    return `claude:${wordOf(place.sessionId)}:${this.#digest(place)}${number}`;
+    return `claude:${wordOf(key.sessionId)}:${this.#digest(key)}${number}`;
   }
 
-  #digest(place: TranscriptKey): string {
-    return hashOf(`${JSON.stringify(this.#naming.agent)}${nameOf(place)}`);
+  #digest(key: TranscriptKey): string {
+    return hashOf(`${JSON.stringify(this.#scope.agent)}${nameOf(key)}`);
   }
 
   async #list(tag: string): Promise<Transcript[]> {
     const found: Transcript[] = [];
     let cursor: string | null = null;
     do {
-      const filter: SessionFilter = { tag, agent: this.#naming.agent, limit: PAGE };
+      const filter: SessionFilter = { tag, agent: this.#scope.agent, limit: PAGE };
       const page: Awaited<ReturnType<SessionBasics["list"]>> = await this.#hf.sessions.list(
         cursor === null ? filter : { ...filter, cursor },
       );
@@ -186,7 +181,7 @@ function wordOf(text: string): string {
   return /^[0-9a-z_-]{1,256}$/i.test(text) ? text : `~${hashOf(JSON.stringify(text))}`;
 }
 
-/** 128 bits: two texts with the same hash cannot be found. */
+/** 128 bits make a collision infeasible, also when the texts are chosen to collide. */
 function hashOf(text: string): string {
   return toHex(sha256(encodeText(text))).slice(0, 32);
 }

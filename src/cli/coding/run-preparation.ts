@@ -41,7 +41,7 @@ export class InterruptedWait extends Error {
 }
 
 /** Runs a wait before the agent is started; a signal ends it with InterruptedWait. */
-async function untilSignal<T>(act: (stop: AbortSignal) => Promise<T>): Promise<T> {
+async function abortOnSignal<T>(work: (stop: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const interrupted = Promise.withResolvers<never>();
   interrupted.promise.catch(() => {});
@@ -51,7 +51,7 @@ async function untilSignal<T>(act: (stop: AbortSignal) => Promise<T>): Promise<T
   };
   for (const signal of SIGNALS) process.once(signal, listen);
   try {
-    return await Promise.race([act(stop.signal), interrupted.promise]);
+    return await Promise.race([work(stop.signal), interrupted.promise]);
   } finally {
     for (const signal of SIGNALS) process.removeListener(signal, listen);
   }
@@ -68,16 +68,16 @@ export async function openStore(
   environment: Environment,
   { graceMs, waitMs }: OpenLimits,
 ): Promise<OpenedStore> {
-  const attempt = () => openWithin(context, environment, graceMs);
+  const attempt = () => openWithTimeout(context, environment, graceMs);
   if (waitMs === undefined) {
     return attempt().catch((error: unknown) => {
       throw agentNotStarted(error);
     });
   }
-  return untilSignal((stop) => openAgain(context, environment, waitMs, attempt, stop));
+  return abortOnSignal((stop) => openWithRetry(context, environment, waitMs, attempt, stop));
 }
 
-async function openAgain(
+async function openWithRetry(
   { output, storeName }: Context,
   environment: Environment,
   waitMs: number,
@@ -102,7 +102,7 @@ async function openAgain(
   }
 }
 
-async function openWithin(context: Context, environment: Environment, graceMs: number): Promise<OpenedStore> {
+async function openWithTimeout(context: Context, environment: Environment, graceMs: number): Promise<OpenedStore> {
   const isOpen = new AbortController();
   const late = environment.sleep(graceMs, isOpen.signal).then((): never => {
     throw new HoldfastError("StoreUnreachable", `${context.storeName} gave no answer within ${formatSpan(graceMs)}`, {
@@ -176,7 +176,7 @@ export async function isSameFile({ path: file, ino }: StoreFile): Promise<boolea
  * agent that keeps working after its run was killed counts as that run. Without --wait, a busy request fails with
  * RequestBusy.
  */
-export async function claimRequest(
+export async function claimWithMessages(
   { args, output }: Context,
   store: Holdfast,
   request: string,
@@ -191,7 +191,7 @@ export async function claimRequest(
     void output.note(`holdfast: ${owned} works on request ${JSON.stringify(request)}; ${what}${howToEnd(owner)}`);
   };
   try {
-    const claim = await untilSignal((signal) => store.captures.claim(request, agent, { wait, signal, onWait }));
+    const claim = await abortOnSignal((signal) => store.captures.claim(request, agent, { wait, signal, onWait }));
     return { claim, hasWaited };
   } catch (error) {
     const isBusy = isHoldfastError(error) && error.code === "RequestBusy";
@@ -217,7 +217,10 @@ function requestBusy({ message, details, retryable }: HoldfastError, now: number
   }
   if (isStalled !== true) return busy(`${message} ${begun}`, "");
   const works = `process ${pid} on ${host} works on request ${request} ${begun}`;
-  return busy(`${works}, and does not answer: it is stopped (Ctrl-Z), or it hangs`, `${continuing(Number(pid))}, `);
+  return busy(
+    `${works}, and does not answer: it is stopped (Ctrl-Z), or it hangs`,
+    `${continueCommand(Number(pid))}, `,
+  );
 }
 
 function describeOwner({ host, pid, since, orphan, isStalled }: ClaimOwner, now: number): string {
@@ -229,10 +232,10 @@ function describeOwner({ host, pid, since, orphan, isStalled }: ClaimOwner, now:
 
 function howToEnd({ pid, orphan, isStalled }: ClaimOwner): string {
   if (orphan !== null) return ` (end it with \`kill ${orphan}\`)`;
-  return isStalled && pid !== null ? ` (${continuing(pid)})` : "";
+  return isStalled && pid !== null ? ` (${continueCommand(pid)})` : "";
 }
 
 /** A stopped process handles SIGTERM only after it continues. */
-function continuing(pid: number): string {
+function continueCommand(pid: number): string {
   return `continue it with \`fg\` in its terminal or with \`kill -CONT ${pid}\`, end it with \`kill ${pid}; kill -CONT ${pid}\``;
 }

@@ -81,7 +81,7 @@ export function stepsAfter({ output }: Context, { start, request, agent }: Start
   const stored = line(" --overwrite", "claude --resume");
   if (!isHere) return [`to restore the stored session here anyway: ${stored}`];
   return [
-    `to go on with what is here${saved}: ${line("", "claude --resume")}`,
+    `to continue the session of this machine${saved}: ${line("", "claude --resume")}`,
     `to continue the stored session: ${stored}`,
   ];
 }

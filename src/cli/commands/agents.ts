@@ -64,7 +64,7 @@ const show: Command = {
   usage: ["agents show ID"],
   description: "Shows an agent's registration and the labels and sizes of its core blocks.",
   options: {},
-  operands: [{ name: "ID", need: "one" }],
+  operands: [{ name: "ID", need: "required" }],
   examples: [{ command: "holdfast agents show helper", does: "one agent" }],
   next: "holdfast agents blocks ID prints the text of its blocks.",
   run: async (context) => {
@@ -118,7 +118,7 @@ const blocks: Command = {
   description:
     "Prints an agent's core blocks (persona, human, facts …) in order: the text that every model request contains.",
   options: {},
-  operands: [{ name: "ID", need: "one" }],
+  operands: [{ name: "ID", need: "required" }],
   examples: [{ command: "holdfast agents blocks helper", does: "all of its blocks" }],
   run: async (context) => {
     const { output } = context;
@@ -193,7 +193,7 @@ const rm: Command = {
   description:
     "Removes an agent. Blocks that another agent shares stay, and so do the agent's messages in their sessions.",
   options: { yes: YES_OPTION },
-  operands: [{ name: "ID", need: "one" }],
+  operands: [{ name: "ID", need: "required" }],
   examples: [{ command: "holdfast agents rm helper", does: "asks, then removes" }],
   run: async (context) => {
     const holdfast = await context.open();

@@ -37,7 +37,7 @@ export const exportSession: Command = {
     "no-aliases": { type: "flag", summary: "leave out the session's aliases" },
     markdown: { type: "flag", summary: "write Markdown for people, which cannot be imported" },
   },
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [
     { command: "holdfast export chat-1 --out chat-1.holdfast", does: "write to a file" },
     { command: "holdfast export chat-1 | ssh host holdfast import -", does: "copy to another machine" },
@@ -149,7 +149,7 @@ export const importArchive: Command = {
     "the store already has. A fork's file contains only the inherited part of its source: to have both whole, import the source " +
     "first. With - import reads standard input. If there is no store, import creates one.",
   options: {},
-  operands: [{ name: "FILE", need: "one" }],
+  operands: [{ name: "FILE", need: "required" }],
   examples: [
     { command: "holdfast import chat-1.holdfast", does: "import from a file" },
     { command: "holdfast import chat-1.holdfast --store postgres://db.example/agents", does: "import into PostgreSQL" },

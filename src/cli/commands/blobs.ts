@@ -16,7 +16,7 @@ import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
 import { formatAge, formatBytes, formatSpan, formatTime, parseDurationOrNever } from "../units.ts";
 
-const REF = [{ name: "REF", need: "one" }] as const;
+const REF = [{ name: "REF", need: "required" }] as const;
 
 const put: Command = {
   name: "put",
@@ -31,7 +31,7 @@ const put: Command = {
     pin: { type: "flag", summary: "keep the blob until it is unpinned" },
     ttl: { type: "text", value: "TIME", summary: "how long to keep the blob: 90s, 15m, 12h, 7d or never" },
   },
-  operands: [{ name: "FILE", need: "one" }],
+  operands: [{ name: "FILE", need: "required" }],
   examples: [
     { command: "holdfast blobs put report.pdf --pin", does: "keep it until it is unpinned" },
     { command: "tar c src | holdfast blobs put - --ttl 1d", does: "store standard input for a day" },
@@ -214,7 +214,7 @@ const stat: Command = {
     "Shows size, type, how it is stored, when it expires, and which rows refer to it: messages, state, calls, steps and " +
     "checkpoints of runs, captures, blocks. Messages name their attachments in their content.",
   options: {
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: `at most so many rows (default ${DEFAULT_REFERRERS})` },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: `show at most N rows (default ${DEFAULT_REFERRERS})` },
   },
   operands: REF,
   examples: [

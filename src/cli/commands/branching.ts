@@ -32,7 +32,7 @@ export const fork: Command = {
     },
   },
   operands: [
-    { name: "SESSION", need: "one" },
+    { name: "SESSION", need: "required" },
     { name: "NEW-ID", need: "optional" },
   ],
   examples: [
@@ -139,7 +139,7 @@ export const resume: Command = {
     "after a crash, or from any head of the session, also on another branch. holdfast rewind, in contrast, moves the " +
     `current head back at once, so that all readers see it, and accepts only ancestors of the current head. ${LOCATOR_HELP}`,
   options: {},
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [
     { command: "holdfast resume chat-1", does: "continue from the current head after a crash in the middle of a turn" },
     { command: "holdfast resume chat-1@hd-1a2b3c", does: "continue from an older head" },
@@ -162,7 +162,7 @@ export const rewind: Command = {
     "nothing: later events can be read at their own heads. holdfast resume also continues from a head, but leaves the current head " +
     `in place until the session publishes the next one. ${LOCATOR_HELP}`,
   options: {},
-  operands: [{ name: "SESSION@HEAD", need: "one" }],
+  operands: [{ name: "SESSION@HEAD", need: "required" }],
   examples: [{ command: "holdfast rewind chat-1@hd-1a2b3c", does: "go back to that head" }],
   next: "holdfast heads SESSION lists the heads; holdfast fork keeps both branches as separate sessions.",
   run: async (context) => {

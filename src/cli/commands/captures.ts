@@ -19,7 +19,7 @@ import { UsageError } from "../failure.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { formatBytes, parseDurationOrNever, plural } from "../units.ts";
 
-const CAPTURE = [{ name: "CAPTURE", need: "one" }] as const;
+const CAPTURE = [{ name: "CAPTURE", need: "required" }] as const;
 
 const ls: Command = {
   name: "ls",
@@ -40,7 +40,7 @@ const ls: Command = {
     agent: { ...AGENT_OPTION, summary: "only captures of this coding agent" },
     beside: { type: "flag", summary: "also list captures that are kept beside the newest" },
     expired: { type: "flag", summary: "list expired captures that no sweep has deleted yet" },
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: "list at most N captures (default 50)" },
     cursor: { type: "text", summary: "print the next page; the note below a page shows its cursor" },
   },
   operands: [],
@@ -152,7 +152,7 @@ const rm: Command = {
     "Deletes captures now instead of at their expiry: those you name, or all captures of a request, with those beside the newest " +
     "and the expired ones. The conversations stay in their sessions; holdfast sessions rm erases those.",
   options: { request: { type: "text", value: "ID", summary: "all captures of this request" }, yes: YES_OPTION },
-  operands: [{ name: "CAPTURE", need: "any" }],
+  operands: [{ name: "CAPTURE", need: "zero-or-more" }],
   examples: [
     { command: "holdfast captures rm cap_3k9x… --yes", does: "the first 8 characters are enough if they are unique" },
     { command: "holdfast captures rm --request issue-7", does: "asks first" },
@@ -218,7 +218,7 @@ const sweep: Command = {
     { command: "holdfast captures sweep --dry-run", does: "what has expired?" },
     { command: "holdfast captures sweep", does: "delete it" },
   ],
-  next: "holdfast gc gives back the space.",
+  next: "holdfast gc frees the space.",
   run: async (context) => {
     const { args, output } = context;
     const dryRun = args.flag("dry-run");
@@ -234,7 +234,7 @@ const sweep: Command = {
 
 const prefer: Command = {
   name: "prefer",
-  summary: "make a capture that is kept beside the newest the newest",
+  summary: "make a diverged capture the newest one",
   usage: ["captures prefer CAPTURE"],
   description:
     "When two machines continued the same capture, the one that saved last is kept beside the newest. prefer makes it the newest, which " +

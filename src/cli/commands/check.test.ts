@@ -62,7 +62,7 @@ test("check names damage with rows and hints, and exits with 5", async () => {
   const driver = await openSqlite({ ...LIVE, path: path.join(cwd, "holdfast.db") });
   await driver.transact(function* () {
     const sql = "UPDATE sessions SET messages = 7, head_no = 99 WHERE id = 'chat-1'";
-    yield { steps: [{ kind: "query", sql, params: [] }], last: true };
+    yield { statements: [{ kind: "query", sql, params: [] }], last: true };
   });
   await driver.close();
   const { stdout, code } = await cli("check");
@@ -79,7 +79,7 @@ test("check names damage with rows and hints, and exits with 5", async () => {
 test("check never breaks an id, however narrow the terminal", async () => {
   const driver = await openSqlite({ ...LIVE, path: path.join(cwd, "holdfast.db") });
   await driver.transact(function* () {
-    yield { steps: [{ kind: "query", sql: "UPDATE heads SET fingerprint = 'x'", params: [] }], last: true };
+    yield { statements: [{ kind: "query", sql: "UPDATE heads SET fingerprint = 'x'", params: [] }], last: true };
   });
   const [head] = await driver.read("SELECT id FROM heads", []);
   await driver.close();

@@ -220,7 +220,7 @@ describe("capture and restore", () => {
     expect(besides).toMatch(/^captured [\s\S]*\n {2}wrote .* to b\.hfcap\n$/);
   });
 
-  test("a transcript alone, in gzip and base64, is put back under the id that is given", async () => {
+  test("a transcript alone, in gzip and base64, is restored under the given id", async () => {
     const text = transcript(4, "/elsewhere");
     for (const bytes of [gzipSync(text), Buffer.from(text)]) {
       const here = machine();
@@ -259,7 +259,7 @@ describe("capture and restore", () => {
     expect(snapshot(path.dirname(here.home))).toEqual(before);
   });
 
-  test("restore takes the directory it is to go on in, and refuses what went on apart", async () => {
+  test("restore takes the directory of the agent, and refuses a session that diverged", async () => {
     const here = rich();
     await ran(here, "capture", "--session-id", SESSION, "--request", "r");
     const other = machine();
@@ -276,7 +276,7 @@ describe("capture and restore", () => {
     expect(readFileSync(file, "utf8")).toBe(transcript(6, here.work));
   });
 
-  test("CA5 what is not there, or not any more, is told with what to do", async () => {
+  test("CA5 the error for a missing or expired capture says what to do", async () => {
     const here = rich();
     await ran(here, "capture", "--session-id", SESSION, "--request", "r");
     const none = await cli(["restore", "--request", "other"], at(here));
@@ -314,7 +314,7 @@ describe("capture and restore", () => {
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(words) });
   });
 
-  test("CA8 a conversation that cannot be brought in is told, and the capture is there all the same", async () => {
+  test("CA8 a conversation that cannot be imported is reported, and the capture is stored", async () => {
     const here = rich();
     await ran(here, "messages", "add", "chat", "--agent", "a", "hello");
     // Another's session has the name: a fork has a past that is no conversation of this agent.

@@ -20,7 +20,7 @@ export const context: Command = {
     agent: { type: "text", value: "ID", summary: "only this agent's messages, and the summary" },
     budget: { type: "number", min: 0, summary: "the most tokens that all messages may have together" },
   },
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [
     { command: "holdfast context chat-1", does: "the messages of the next call" },
     {

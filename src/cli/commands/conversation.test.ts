@@ -319,7 +319,7 @@ describe("tasks", () => {
     });
   });
 
-  test("are claimed by one of those who say where they take them from", async () => {
+  test("are claimed by one of several callers that pass --from", async () => {
     await run("tasks", "add", "trip", "one");
     const claim = ["tasks", "set", "trip", "1", "in_progress", "--from", "planned", "--note"];
     expect(await run(...claim, "worker 1")).toBe("one: in_progress\n");

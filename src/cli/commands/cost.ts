@@ -29,12 +29,14 @@ export const cost: Command = {
   summary: "print tokens and cost, per model and per session",
   usage: ["cost [SESSION[@HEAD]]", "cost SESSION --children"],
   description:
-    "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. A fork does not pay " +
-    "again for what it inherits. A call that did not say what it cost is counted as unknown, never as free. At a head: the " +
+    "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. Calls that a fork inherits are " +
+    "counted once, in the session that made them. A call that did not say what it cost is counted as unknown, never as free. At a head: the " +
     "calls that can be seen there, each under the session that made it. The cost that a coding agent reports for a session is printed " +
     "beside it and is not part of the sum. Where two captures of a coding agent's session are kept beside each other, calls that " +
     `both hold are counted in each; the output says so. ${LOCATOR_HELP}`,
-  options: { children: { type: "flag", summary: "also the sessions it invoked, and those they did" } },
+  options: {
+    children: { type: "flag", summary: "also count the sessions that it invoked, directly or through others" },
+  },
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast cost", does: "of every session" },
@@ -82,7 +84,7 @@ async function findReportedCosts({ sessions }: Holdfast, report: CostReport): Pr
 /** The session of a capture that is kept beside the newest one: its name ends with a number. */
 const BESIDE = /^((?:claude-code|opencode)\/[^/~]+)~\d+$/;
 
-/** Those of the report whose calls another session of the report may hold as well. */
+/** Sessions of the report that may count the same calls as another session of the report. */
 function findSessionsKeptBeside({ sessions }: CostReport): readonly string[] {
   const ids = sessions.map(({ session }) => session);
   return ids.filter((id) => {
@@ -107,7 +109,7 @@ function formatReported(reported: readonly ReportedCost[]): string {
   return `${sum} for ${plural(reported.length, "session")}, as the agent itself reports; not part of the cost`;
 }
 
-/** Of a session and all that it invoked, each once. */
+/** The cost of a session and of all that it invoked, each counted once. */
 async function sumWithInvoked(holdfast: Holdfast, at: Locator | undefined): Promise<CostReport> {
   if (at === undefined)
     throw new UsageError("--children needs a SESSION; without one the command adds up all sessions");
@@ -121,7 +123,7 @@ async function sumWithInvoked(holdfast: Holdfast, at: Locator | undefined): Prom
   };
 }
 
-/** Room for what was spent comes before an id on the same line with it. */
+/** The id's column may get narrow so that the amounts have room; a long id then gets its own line. */
 const COLUMNS: readonly Column<ModelRow>[] = [
   { title: "SESSION", cell: ({ session }) => session, ...ID, min: 8, colour: (text, _, style) => style.name(text) },
   {

@@ -62,7 +62,7 @@ describe("demo", () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test("asks whoever sits at the terminal, and shows what comes of the answer", async () => {
+  test("asks the user at the terminal, and shows the effect of the answer", async () => {
     const [begun, thinksMs] = [performance.now(), 1500];
     const again = await cli(["demo"], person(["", "2\n"], thinksMs));
     const most = performance.now() - begun - thinksMs;
@@ -105,7 +105,7 @@ describe("demo", () => {
     expect(readdirSync(cwd).filter((name) => name.startsWith("holdfast-demo-"))).toEqual([]);
   });
 
-  test("--keep keeps the store; blob bytes are kept where it is told to", async () => {
+  test("--keep keeps the store, with the bytes of blobs in --blob-dir", async () => {
     const { code, stdout } = await cli(["demo", "--keep", "--json"]);
     const { store, run } = JSON.parse(stdout);
     expect(code).toBe(0);

@@ -19,11 +19,11 @@ export const diff: Command = {
     "B), and the tokens and cost of calls that only one side has. Messages are the same when they are the same row: a fork " +
     `shares them. A and B are each SESSION or SESSION@HEAD. ${LOCATOR_HELP}`,
   options: {
-    limit: { type: "number", min: 0, summary: "at most so many messages of each side (default 20; --json has all)" },
+    limit: { type: "number", min: 0, summary: "show at most N messages of each side (default 20; --json has all)" },
   },
   operands: [
-    { name: "A", need: "one" },
-    { name: "B", need: "one" },
+    { name: "A", need: "required" },
+    { name: "B", need: "required" },
   ],
   examples: [
     { command: "holdfast diff chat-1 other-answer", does: "a session and its fork" },

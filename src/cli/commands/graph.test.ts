@@ -373,7 +373,7 @@ describe("export and import", () => {
     expect(alone.stderr).toContain("warning: the store has only the part of session chat that twig inherits");
     expect((await json("import", "twig.hf", "--store", "other.db")).partial).toEqual(["chat"]);
     expect(await fails("sessions", "show", "chat", "--store", "other.db")).toMatch(
-      /^3 .*"chat" exists only in part, inherited by twig\n.*holdfast messages twig/s,
+      /^3 .*"chat" is in this store only in part, inherited by twig\n.*holdfast messages twig/s,
     );
     const whole = await cli(["import", "chat.hf", "--store", "other.db"]);
     expect(whole.stderr).not.toContain("warning");

@@ -172,7 +172,7 @@ describe("what a fork does not have", () => {
     expect(await json("messages", "whole")).toMatchObject({ total: 3 });
   });
 
-  test("is told also when the session has left the line of its current head", async () => {
+  test("is shown also if the session has left the line of its current head", async () => {
     await within(async (store) => {
       await say(store, "chat", "one");
       const first = await store.heads.publish("chat");
@@ -292,7 +292,7 @@ describe("messages --follow", () => {
     ).toEqual(["one", "two", "two"]);
   });
 
-  test("of a fork goes on with its own, however long the other's log is", async () => {
+  test("of a fork continues with its own events, however long the source's log is", async () => {
     await within(async (store) => {
       await say(store, "chat", "1", "2", "3", "4", "5", "6");
       await store.sessions.fork("chat", { id: "twig" });
@@ -304,7 +304,7 @@ describe("messages --follow", () => {
   });
 });
 
-test("a head of another session is told as that", async () => {
+test("the error for a head of another session says so", async () => {
   const { final } = await within(story);
   await run("fork", `chat@${final}`, "my twig");
   expect(await run("messages", "my twig")).toContain(`● ${final} of chat final: begun\n`);

@@ -24,7 +24,7 @@ const ls: Command = {
     order: ORDER_OPTION,
     ...pageOptions(100),
   },
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [
     { command: "holdfast heads chat-1", does: "its heads" },
     { command: "holdfast heads chat-1 --json | jq -r .current", does: "the id of the current one, for a script" },

@@ -78,7 +78,7 @@ test("what did not change is not read", async () => {
   expect((await importEvents()).at(-1)).toMatchObject({ imported: 1, unchanged: 0 });
 });
 
-test("one that fails stops no other, and is told by the exit code", async () => {
+test("a session that fails stops no other, and sets the exit code", async () => {
   write(file(SESSION), sessionText(SESSION, 2));
   write(file(OTHER), sessionText(OTHER, 2));
   utimesSync(file(SESSION), new Date("2026-01-01"), new Date("2026-01-01"));
@@ -185,7 +185,7 @@ test("OpenCode's old files: one that is damaged stops no other", async () => {
   ]);
 });
 
-test("stops between two sessions when it is told to", async () => {
+test("stops between two sessions after a signal", async () => {
   for (const id of [SESSION, OTHER]) write(file(id), sessionText(id, 2));
   const { code, stdout } = await local(["--json"], { signal: AbortSignal.abort() });
   expect(code).toBe(0);

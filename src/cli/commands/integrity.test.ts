@@ -232,7 +232,7 @@ describe("verify", () => {
     );
   });
 
-  test("goes on behind a session whose row is damaged", async () => {
+  test("continues after a session with a damaged row", async () => {
     for (const id of ["one", "two", "three", "four"]) await fill(id, 1);
     const db = new DatabaseSync(inDirectory("holdfast.db"));
     db.exec("UPDATE sessions SET tags = x'00' WHERE id IN ('one', 'three')");
@@ -253,7 +253,7 @@ describe("verify", () => {
     expect(named.stdout).toMatch(/^ok +two /m);
   });
 
-  test("with --blobs finds a row that is not as it was written, and goes on", async () => {
+  test("with --blobs finds a changed row, and continues", async () => {
     await fill("s", 2);
     await fill("fine", 1);
     const db = new DatabaseSync(inDirectory("holdfast.db"));
@@ -270,7 +270,7 @@ describe("verify", () => {
     expect(await run("verify")).toBe("all good: 25 sessions, 25 events verified\n");
   });
 
-  test("shows progress to somebody who watches", async () => {
+  test("shows progress on a terminal", async () => {
     await fill("s", 1);
     const { stderr } = await cli(["verify"], { columns: 80, env: { NO_COLOR: "1" } });
     expect(stderr).toContain("verified 1 session, 2 events …");
@@ -317,7 +317,7 @@ describe("messages", () => {
     expect(text).toMatch(/^## 19\. user .*\n\n\*cannot be read: .*is damaged/m);
   });
 
-  test("before a damaged one are printed, and the way past it is told", async () => {
+  test("before a damaged one are printed, with the command that reads the later ones", async () => {
     await fill("s", 40);
     spoil("seq = 20");
     const { code, stdout, stderr } = await cli(["messages", "s", "--limit", "30"]);

@@ -41,7 +41,7 @@ const show: Command = {
     run: { type: "text", value: "RUN", summary: "only events of this run; the beginning of its id is enough" },
     ...rangeOptions("events"),
   },
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [
     { command: "holdfast log chat-1", does: "the last 50 events" },
     { command: "holdfast log chat-1 --after 0 --type task/updated", does: "every change of a task" },
@@ -230,7 +230,7 @@ const anchor: Command = {
     "The chain alone shows damage and careless editing; only an anchor " +
     "that is kept where the editor cannot write shows that a log and all its hashes were rewritten.",
   options: { all: { type: "flag", summary: "print the heads of every session of the store" } },
-  operands: [{ name: "SESSION", need: "any" }],
+  operands: [{ name: "SESSION", need: "zero-or-more" }],
   examples: [
     { command: "holdfast log anchor chat-1 > chat-1.anchor.json", does: "keep this file in another place" },
     { command: "holdfast log anchor --all > anchors.json", does: "anchor every session" },

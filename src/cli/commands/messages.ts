@@ -58,7 +58,7 @@ const show: Command = {
       summary: "only messages after this seq, or after the message with this id (chat-1#7); 0 is from the start",
     },
   },
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [
     { command: "holdfast messages chat-1 --last 10", does: "the last ten" },
     { command: "holdfast messages chat-1 --agent helper --after 0", does: "all of one agent's" },
@@ -221,8 +221,8 @@ const add: Command = {
     run: { type: "text", value: "ID", summary: "the run it belongs to" },
   },
   operands: [
-    { name: "SESSION", need: "one" },
-    { name: "TEXT", need: "one" },
+    { name: "SESSION", need: "required" },
+    { name: "TEXT", need: "required" },
   ],
   examples: [
     { command: "holdfast messages add chat-1 --agent helper 'hello'", does: "a user's message to the agent helper" },

@@ -91,7 +91,7 @@ describe("a session that the Claude Agent SDK mirrored", () => {
     expect(await conversationOfRequest(hf, "t-1", "claude-code")).toBe("imported");
   });
 
-  test("CA11 shows what was said; what nobody said is counted, and shown with --all and to programs", async () => {
+  test("CA11 shows messages; other entries are counted, and shown with --all and in JSON", async () => {
     const id = await mirrored(rich("shown", 1));
     const text = await run("messages", id);
     expect(text).toContain("question 0");
@@ -129,7 +129,7 @@ describe("when something was said", () => {
 });
 
 describe("what the agent itself says that a session cost", () => {
-  test("SE11 is told beside the cost, which stays unknown, and never added to it", async () => {
+  test("SE11 is printed beside the cost, which stays unknown, and never added to it", async () => {
     const t = rich("priced", 1);
     t.raw({ type: "cost-state", totalCostUSD: 0.086 });
     {

@@ -89,7 +89,7 @@ describe("names", () => {
     expect(await messages(SESSION)).toBe(SESSION);
   });
 
-  test("a request where a session is meant is told how to list its sessions", async () => {
+  test("the error for a request in place of a session says how to list its sessions", async () => {
     await ran(rich(), "capture", "--session-id", SESSION, "--request", "fix 42");
     const { code, stderr } = await cli(["messages", "fix 42"]);
     expect(code).toBe(3);
@@ -272,7 +272,7 @@ describe("captures", () => {
     return within(async (hf) => (await hf.captures.latest(request))?.id ?? "");
   }
 
-  test("CA5 what has expired and was not swept is listed, and whoever looks for it is told", async () => {
+  test("CA5 an expired capture that no sweep deleted is listed, and a command that looks for it says so", async () => {
     const [a, b] = [await saved("r"), await saved("s")];
     await within((hf) => hf.captures.expire(a, Date.now() - 2 * 3_600_000));
     expect((await cli(["captures"])).stderr).toBe(
@@ -313,7 +313,7 @@ describe("captures", () => {
     );
   });
 
-  test("the first characters of an id name it, and a request is told apart from one", async () => {
+  test("the first characters of an id name it, and a request is not mistaken for one", async () => {
     const [a, b] = [await saved("r"), await saved("s")];
     let same = 0;
     while (a[same] === b[same]) same++;
@@ -355,6 +355,6 @@ test.each(["capture", "restore", "captures", "handover", "import-local"])(
   },
 );
 
-test("a slip that may be either of two is told both", async () => {
+test("the error for an ambiguous slip proposes both", async () => {
   expect((await cli(["runn"])).stderr).toContain('did you mean "runs" or "run"?');
 });

@@ -63,7 +63,7 @@ describe("sessions show", () => {
     expect(await run("sessions", "show", "chat")).toMatch(/^head +hd-.*^changed .*^version /ms);
   });
 
-  test("tells who spawned it, and what was attached apart from forks", async () => {
+  test("shows the caller, and attached sessions apart from forks", async () => {
     await within(async (store) => {
       await say(store, "one");
       await store.heads.publish("chat");
@@ -108,7 +108,7 @@ test("state of a key at a head says at which, and so does the hint", async () =>
   );
 });
 
-test("a cost of which a part is unknown is never told higher than what is known", () => {
+test("a partly unknown cost is never shown higher than its known part", () => {
   const spent = { calls: 2, unknownCosts: 1, inputTokens: 0, outputTokens: 0, cachedTokens: 0, unknownTokens: 0 };
   expect(formatCost({ ...spent, costUsd: 0.012_39 })).toBe("at least $0.0123 (1 of 2 calls unknown)");
   expect(formatCost({ ...spent, costUsd: 1.999 })).toBe("at least $1.99 (1 of 2 calls unknown)");
@@ -129,7 +129,7 @@ test("a summary that says nothing is refused", async () => {
   });
 });
 
-test("a head where a session is taken: what is proposed fits the command, and a head alone is told with its session", async () => {
+test("a head given to a command for sessions: the proposal fits the command, and names the head's session", async () => {
   const head = await within(async (store) => {
     await say(store, "one");
     return (await store.heads.publish("chat")).id;
@@ -172,7 +172,7 @@ describe("context", () => {
     );
   });
 
-  test("what people look for at the top is told where it is", async () => {
+  test("a command that people look for at the top level: the error names its group", async () => {
     for (const [name, told] of [
       ["tree", "holdfast sessions tree"],
       ["calls", "holdfast cost SESSION"],

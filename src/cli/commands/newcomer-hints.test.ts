@@ -179,7 +179,7 @@ test("cost says that calls of captures beside each other are counted in each", a
   expect((await cli(["cost", ours])).stderr).toBe("");
 });
 
-test("RU18 a refusal reads as one sentence, the timeline names messages, and the answer says how it goes on", async () => {
+test("RU18 a refusal reads as one sentence, the timeline names messages, and the answer prints the next command", async () => {
   const pay = tool({ inputSchema: { type: "object" }, approve: true, execute: () => "paid" });
   const replies = [
     { content: [{ type: "tool_use", id: "1", name: "pay", input: {} }], finish: "tools" } as const,

@@ -113,7 +113,7 @@ describe("another agent on the same request", () => {
     return here;
   }
 
-  test("CA4 is told the conversation of the other one, and the line says whose it is", async () => {
+  test("CA4 gets the other agent's conversation, and the line names that agent", async () => {
     const at = newStore();
     await new Machine().run(says("TURN LEFT"), lineOf(at, "fix-42"));
     const here = withOpenCode();

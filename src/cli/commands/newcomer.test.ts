@@ -108,7 +108,7 @@ describe("hints are commands", () => {
     expect(stderr).not.toContain("()");
   });
 
-  test("for whatever else the library says", () => {
+  test("for every other error of the library", () => {
     expect(commandHint("List what there is with sessions.list().")).toBe("`holdfast sessions` lists all sessions");
     expect(commandHint("Wait for it, or give open() a longer busyMs.")).toBe(
       "wait until the store is free, then try again",
@@ -182,7 +182,7 @@ describe("blobs", () => {
     expect((await cli("blobs", a)).stderr).toContain(`did you mean "blobs stat ${a}"?`);
   });
 
-  test("live as long as they were told", async () => {
+  test("live for the given time", async () => {
     writeFileSync(path.join(cwd, "a.txt"), "words");
     expect((await cli("blobs", "put", "a.txt")).stderr).toContain("expires in 7 d unless");
   });
@@ -232,7 +232,7 @@ describe("help tells the truth", () => {
 });
 
 describe("nothing that is typed goes unheard", () => {
-  test("a key that was used is told from one that is new", async () => {
+  test("a used key is distinguished from a new one", async () => {
     const add = ["messages", "add", "chat-1", "--agent", "helper", "--key", "k1", "hello"] as const;
     expect(await run(...add)).toBe("added chat-1#2 (a new session)\n");
     expect(await run(...add)).toBe("exists already: chat-1#2 has the key k1\n");
@@ -275,7 +275,7 @@ describe("nothing that is typed goes unheard", () => {
   });
 });
 
-describe("what is not there is told apart", () => {
+describe("what is missing is distinguished", () => {
   test("a blob directory from a damaged blob", async () => {
     const store = ["--store", "files.db", "--blob-dir", "bytes"];
     expect((await cli("init", ...store)).stderr).toContain('"hello" --store files.db --blob-dir bytes`\n');

@@ -18,7 +18,7 @@ export const publish: Command = {
     final: { type: "text", value: "TEXT", summary: "the final result of the work" },
     summary: { type: "text", value: "TEXT", summary: "one line that summarises what came before" },
   },
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [
     { command: "holdfast publish chat-1", does: "publish a head" },
     {
@@ -58,7 +58,7 @@ export const compact: Command = {
     "up-to": { type: "text", value: "MESSAGE", summary: "the last message that the summary covers, as SESSION#SEQ" },
     "keep-last": { type: "number", min: 0, summary: "keep so many of the last messages as they are (default 0)" },
   },
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [
     {
       command: "holdfast compact chat-1 --summary 'They agreed on Lisbon.' --keep-last 4",
@@ -66,7 +66,7 @@ export const compact: Command = {
     },
     {
       command: "holdfast compact chat-1 --summary 'They agreed on Lisbon.' --up-to chat-1#7",
-      does: "all messages up to that one, whatever was added since",
+      does: "all messages up to that one, without later ones",
     },
   ],
   next: "holdfast messages SESSION still shows all messages.",

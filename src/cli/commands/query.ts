@@ -37,7 +37,7 @@ export const query: Command = {
       type: "number",
       min: 1,
       max: LIMIT.max,
-      summary: `at most so many rows (default ${SHOWN}; all with --json)`,
+      summary: `show at most N rows (default ${SHOWN}; all with --json)`,
     },
     timeout: {
       type: "number",

@@ -7,7 +7,7 @@ import { folder, lineOf, Machine, newStore, saved, says } from "../../../test/ru
 import { open } from "../../open.ts";
 
 describe("CA4 how the agent's session begins", () => {
-  test("the session that its command line names is put back when it is in the store and not here", async () => {
+  test("the session that its command line names is restored if it is in the store and not on this machine", async () => {
     const store = newStore();
     const first = new Machine();
     await first.run(says("FIRST"), lineOf(store, "r"));
@@ -25,7 +25,7 @@ describe("CA4 how the agent's session begins", () => {
     expect(await saved(store, "r")).toEqual(["FIRST,MORE,LAST"]);
   });
 
-  test("with secrets replaced it goes on where it is, and elsewhere", async () => {
+  test("with secrets replaced it continues on this machine, and on others", async () => {
     const store = newStore();
     const key = ["AK", "IAQ3EGRT7KLMNOPZZ7"].join("");
     const machine = new Machine();
@@ -41,7 +41,7 @@ describe("CA4 how the agent's session begins", () => {
     expect(await saved(store, "r")).toEqual(["the key is [redacted:aws-key-id],MORE,THERE,BACK"]);
   });
 
-  test("told through its standard input, it is not waited for whoever holds that open", async () => {
+  test("with a prompt on standard input, the run does not wait for a process that keeps the input open", async () => {
     const store = newStore();
     await new Machine().run(says("FIRST"), lineOf(store, "r"));
     const hf = await open(store);

@@ -34,7 +34,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     expect(await saved(store, "other")).toEqual(["PRIVATE"]);
   });
 
-  test("nor one of somebody else who works in the same directory meanwhile", async () => {
+  test("nor the session of another agent that works in the same directory meanwhile", async () => {
     const store = newStore();
     const machine = new Machine();
     const theirs = { session: randomUUID(), says: "THEIRS", waitMs: 200 };
@@ -56,7 +56,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     expect(await saved(store, "mine")).toEqual([]);
   });
 
-  test("one that goes on in another session is followed there, and both are kept", async () => {
+  test("an agent that continues in another session is followed there, and both are kept", async () => {
     const store = newStore();
     const cleared = randomUUID();
     const sessions = [
@@ -75,7 +75,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     }
   });
 
-  test("of two machines that go on with it at once, the later one is kept beside", async () => {
+  test("if two machines continue it at once, the later result is kept beside the newest", async () => {
     const store = newStore();
     const there = `${store}.there`;
     const { ended: here } = await runUntilSaved(store, there, "HERE");
@@ -130,7 +130,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     }
   });
 
-  test("one that ends before it could be seen where it went is told by what was written, but for others' sessions", async () => {
+  test("a session of an agent that ends before it is observed is found by its files, without the sessions of others", async () => {
     const store = newStore();
     const machine = new Machine();
     await machine.run(says("FIRST"), lineOf(store, "first"));
@@ -200,7 +200,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     expect(await saved(store, "r")).toEqual([]);
   });
 
-  test("a named session is put back as its own request left it", async () => {
+  test("a named session is restored from the capture of its own request", async () => {
     const store = newStore();
     const first = new Machine();
     await first.run(says("SHARED"), lineOf(store, "a"));
@@ -252,7 +252,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     expect(ran.stderr).toContain("nothing was saved");
   });
 
-  test("when it cannot be told which of two is its own, none is taken, and that is said", async () => {
+  test("if either of two sessions may be its own, none is saved, and the output says so", async () => {
     const store = newStore();
     const machine = new Machine();
     const both = [randomUUID(), randomUUID()].map((session) => ({ session, says: "WHOSE" }));

@@ -8,7 +8,7 @@ import {
   CommandLineRefused,
   isInteractive,
   readAgentCommand,
-  readIntent,
+  readPurpose,
 } from "../../coding/supervisor/command-line.ts";
 import type { Log, SessionRecorder } from "../../coding/supervisor/recorder.ts";
 import type { ClaimedRequest, SessionStart } from "../../coding/supervisor/session-start.ts";
@@ -22,7 +22,7 @@ import { open } from "../../open.ts";
 import { checkOut, type WrittenBundle, writeBundle } from "../captures/session-bundle.ts";
 import { readSessionInput } from "../captures/session-input.ts";
 import {
-  claimRequest,
+  claimWithMessages,
   InterruptedWait,
   isSameFile,
   type OpenedStore,
@@ -89,12 +89,12 @@ export const run: Command = {
     grace: {
       type: "text",
       value: "TIME",
-      summary: "exit at most so long after the agent has ended, or a signal came (default 10s)",
+      summary: "exit within TIME after the agent has ended or a signal has arrived (default 10s)",
     },
     "wait-store": {
       type: "text",
       value: "TIME",
-      summary: "wait at most so long for a store that cannot be reached, before the agent starts",
+      summary: "wait up to TIME for a store that cannot be reached, before the agent starts",
     },
     wait: {
       type: "flag",
@@ -118,7 +118,7 @@ export const run: Command = {
     log: { type: "text", value: "FILE", summary: "append log entries to this file, one JSON object per line" },
   },
   globalOptionHelp: { json: "print the summary as one JSON document on stderr: stdout is the agent's" },
-  operands: [{ name: "claude … or opencode …", need: "some" }],
+  operands: [{ name: "claude … or opencode …", need: "one-or-more" }],
   passesArguments: true,
   examples: [
     {
@@ -153,9 +153,9 @@ export const run: Command = {
       environment,
       ...(agent === "opencode" ? { command: program } : {}),
     };
-    const intent = readIntent(command);
+    const purpose = readPurpose(command);
     const times = timesOf(context);
-    if (!intent.converses) {
+    if (!purpose.converses) {
       log("info", "capture.start", { agent, cwd: io.cwd, resumes: false, captures: false });
       const child = await startAgent(command, io, { stdinPrefix: null }).catch(catchStartFailure);
       return "error" in child ? reportNotStarted(context, child.error) : (await child.ended).code;
@@ -177,7 +177,7 @@ export const run: Command = {
       file,
       isNew,
       log,
-      intent,
+      purpose,
       request,
       ...times,
     };
@@ -186,7 +186,7 @@ export const run: Command = {
       return await superviseClaimed(
         context,
         work,
-        isClaimed ? await claimRequest(context, store, request, agent) : null,
+        isClaimed ? await claimWithMessages(context, store, request, agent) : null,
       );
     } catch (error) {
       if (error instanceof InterruptedWait) return error.exitCode;
@@ -252,7 +252,7 @@ function timesOf({ args }: Context): Times {
   };
 }
 
-interface RunWork extends Times, Pick<SupervisedRun, "command" | "intent" | "host" | "input" | "inputProblem"> {
+interface RunWork extends Times, Pick<SupervisedRun, "command" | "purpose" | "host" | "input" | "inputProblem"> {
   readonly request: string;
   readonly store: Holdfast | null;
   /** The store's file; null if the store is not a SQLite file. */
@@ -275,7 +275,7 @@ async function superviseClaimed(context: Context, work: RunWork, claimed: Claime
 
 async function supervise(context: Context, work: RunWork, claimed: ClaimedRequest | null): Promise<RunEnd> {
   const { args, io, storeName } = context;
-  const { request, file, log, intent, command } = work;
+  const { request, file, log, purpose, command } = work;
   const { agent } = command;
   const out = args.text("out");
   const unsaved = unsavedMessages(context, request);
@@ -305,7 +305,7 @@ async function supervise(context: Context, work: RunWork, claimed: ClaimedReques
   }
   const { start, recorder, end, killedAfterMs, isAnswered } = ended;
   const killedAfter = killedAfterMs === null ? null : formatSpan(killedAfterMs);
-  const about = { isNew: work.isNew, chose: intent.choosesSession, killedAfter, unsaved: [...unsaved.sessions] };
+  const about = { isNew: work.isNew, chose: purpose.choosesSession, killedAfter, unsaved: [...unsaved.sessions] };
   await printSummary(context, { agent, request, start, recorder, bundle, ...about });
   return { code: exitCodeFor(context, command, end, recorder, bundle), isAnswered };
 }
@@ -339,8 +339,8 @@ function exitCodeFor(
 const WITHOUT_MUST_RESUME =
   "Run it without --must-resume: then the agent starts a new session and gets the stored conversation if there is one";
 
-function notResumed(context: Context, start: SessionStart, { command, intent, request }: RunWork): HoldfastError {
-  const { sessionId } = intent;
+function notResumed(context: Context, start: SessionStart, { command, purpose, request }: RunWork): HoldfastError {
+  const { sessionId } = purpose;
   const nothing = `nothing is stored for request ${JSON.stringify(request)}`;
   const missing = sessionId === null ? nothing : `session ${sessionId} is neither on this machine nor in the store`;
   const why = (start.how === "resumed" ? null : start.why) ?? missing;

@@ -222,7 +222,7 @@ test("RU13 a module that does not finish loading is named", async () => {
   expect((await start("quick.mjs")).stderr).toBe("");
 });
 
-test("RU14 --erased placeholder goes on without content that was erased", async () => {
+test("RU14 --erased placeholder continues a run without its erased content", async () => {
   const AGENT = `export default { id: 'reader', version: '1', iterate: async (it) => {
     const { messages } = await it.context();
     await it.message({ role: 'assistant', content: 'read' });

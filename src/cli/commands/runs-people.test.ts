@@ -41,7 +41,7 @@ describe("messages of runs", () => {
 });
 
 describe("people", () => {
-  test("are asked before a tool that needs approval, and told when its permission is used up", async () => {
+  test("are asked before a tool that needs approval, and see when its permission is used up", async () => {
     const reached = Promise.withResolvers<void>();
     let done = 0;
     const careful = defineAgent({

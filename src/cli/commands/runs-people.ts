@@ -204,7 +204,7 @@ export const approve: Command = {
     result: { type: "text", value: "JSON", summary: "use this as the step's result; - reads it from standard input" },
     ...ANSWER_OPTIONS,
   },
-  operands: [{ name: "DECISION", need: "one" }],
+  operands: [{ name: "DECISION", need: "required" }],
   examples: [
     { command: "holdfast runs approve chat-1#21", does: "a tool asked for approval: go ahead" },
     { command: "holdfast runs approve chat-1#33 --retry", does: "the payment did not arrive: pay" },
@@ -235,7 +235,7 @@ export const deny: Command = {
     "does not. " +
     `${ANSWERS} ${DECISION_HELP}`,
   options: ANSWER_OPTIONS,
-  operands: [{ name: "DECISION", need: "one" }],
+  operands: [{ name: "DECISION", need: "required" }],
   examples: [{ command: "holdfast runs deny chat-1#33 --note 'no longer wanted'", does: "refuse the step" }],
   next: NEXT_WORKER,
   run: (context) => answer(context, { verdict: "fail" }),

@@ -43,7 +43,7 @@ export const show: Command = {
     iteration: { type: "number", min: 1, summary: "only this iteration" },
     last: { type: "number", min: 1, summary: `the last N iterations (default ${DEFAULT_LAST})` },
   },
-  operands: [{ name: "RUN", need: "one" }],
+  operands: [{ name: "RUN", need: "required" }],
   examples: [
     { command: "holdfast runs show run_qddb5fz3", does: "the beginning of the id is enough" },
     { command: "holdfast runs show run_qddb5fz3 --io", does: "with the input and result of each step" },

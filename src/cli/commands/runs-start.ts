@@ -43,13 +43,13 @@ export const start: Command = {
       value: "SECONDS",
       min: 1,
       max: LEASE_MS.max / 1000,
-      summary: `another machine takes over if the worker sends no heartbeat for so long (default ${LEASE_MS.fallback / 1000})`,
+      summary: `another machine takes over if the worker sends no heartbeat for this time (default ${LEASE_MS.fallback / 1000})`,
     },
     wait: { type: "flag", summary: "execute the run here until it has ended" },
     now: { type: "flag", summary: "execute the run here until it ends or waits" },
     erased: ERASED_OPTION,
   },
-  operands: [{ name: "AGENT", need: "one" }],
+  operands: [{ name: "AGENT", need: "required" }],
   examples: [
     { command: "holdfast runs start support --module agents.ts --session chat-1", does: "a worker claims it" },
     {

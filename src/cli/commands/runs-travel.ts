@@ -116,7 +116,7 @@ export const retry: Command = {
     "repeated. The failed step is executed again at once under a new key, also if it failed because a person denied it. " +
     `A run that stopped at a limit needs a higher limit: --limits. ${RUN_HELP}`,
   options: LIMITS_OPTION,
-  operands: [{ name: "RUN", need: "one" }],
+  operands: [{ name: "RUN", need: "required" }],
   examples: [
     { command: "holdfast runs retry run_qddb5fz3", does: "try again after fixing the cause" },
     {
@@ -157,7 +157,7 @@ export const fork: Command = {
     ...LIMITS_OPTION,
     ...YES,
   },
-  operands: [{ name: "RUN", need: "one" }],
+  operands: [{ name: "RUN", need: "required" }],
   examples: [
     { command: "holdfast runs fork run_qddb5fz3 --iteration 4", does: "try another way after the fourth iteration" },
     { command: `holdfast runs fork run_qddb5fz3 --state '{"city": "Porto"}'`, does: "continue with another state" },
@@ -193,7 +193,7 @@ export const rewind: Command = {
     ...LIMITS_OPTION,
     ...YES,
   },
-  operands: [{ name: "RUN", need: "one" }],
+  operands: [{ name: "RUN", need: "required" }],
   examples: [
     { command: "holdfast runs rewind run_qddb5fz3 --iteration 4", does: "continue after the fourth iteration" },
     { command: "holdfast runs rewind run_qddb5fz3 --iteration 0", does: "repeat the whole run from its beginning" },

@@ -31,7 +31,7 @@ function runCommand({ name, summary, description, does, options = {}, next, call
     usage: [`runs ${name} RUN${flags.join("")}`],
     description: `${description} ${RUN_HELP}`,
     options,
-    operands: [{ name: "RUN", need: "one" }],
+    operands: [{ name: "RUN", need: "required" }],
     examples: [{ command: `holdfast runs ${name} run_qddb5fz3`, does }],
     ...(next === undefined ? {} : { next }),
     run: async (context) => {
@@ -94,8 +94,8 @@ export const signal: Command = {
     `is used once. JSON is the payload (null if not given); - reads it from standard input. ${RUN_HELP}`,
   options: {},
   operands: [
-    { name: "RUN", need: "one" },
-    { name: "NAME", need: "one" },
+    { name: "RUN", need: "required" },
+    { name: "NAME", need: "required" },
     { name: "JSON", need: "optional" },
   ],
   examples: [{ command: `holdfast runs signal run_qddb5fz3 reply '{"text": "yes"}'`, does: "the answer it waits for" }],
@@ -130,7 +130,7 @@ export const rm: Command = {
     "Erases the input, results, states and signals of an ended run, for good. Its messages stay in the session, " +
     `and the log still shows that the run existed. The command asks first. ${RUN_HELP}`,
   options: { yes: YES_OPTION },
-  operands: [{ name: "RUN", need: "one" }],
+  operands: [{ name: "RUN", need: "required" }],
   examples: [
     { command: "holdfast runs rm run_qddb5fz3", does: "asks, then erases" },
     { command: "holdfast runs rm run_qddb5fz3 --yes", does: "for scripts" },

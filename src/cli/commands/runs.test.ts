@@ -322,7 +322,7 @@ describe("people", () => {
     expect(await run("runs", "pending", "--answered")).toBe("no decisions\n");
   });
 
-  test("can look up who decided what, and when", async () => {
+  test("can look up every decision, with its person and time", async () => {
     const first = await inDoubt();
     await run("runs", "approve", first.id, "--retry", "--by", "eve", "--note", "the bank has nothing");
     await hf.runs.resume(first.agent, first.id);
@@ -358,7 +358,7 @@ describe("people", () => {
     expect(await refused(3, "runs", verb, id)).toContain("has no open question");
   });
 
-  test("cannot answer twice, nor what nobody asked, nor both ways", async () => {
+  test("cannot answer twice, nor without a question, nor both ways", async () => {
     const { id } = await inDoubt();
     const { decisions } = await json("runs", "pending");
     await refused(2, "runs", "approve", id, "--retry", "--result", "1");
@@ -406,7 +406,7 @@ describe("verbs", () => {
     await refused(3, "runs", "show", id);
   });
 
-  test("retry says where it goes on, and that what was done is not done again", async () => {
+  test("retry prints where it continues, and that completed steps are not repeated", async () => {
     let isDown = true;
     const mails = defineAgent({
       id: "mailer",
@@ -486,7 +486,7 @@ describe("verbs", () => {
     expect(gone).toContain(`"${third.id}" was deleted; \`holdfast runs fork ${first.id}\``);
   });
 
-  test("retry at a limit is told the command that widens it", async () => {
+  test("the error of a retry at a limit names the command that raises the limit", async () => {
     const { run: stopped } = await hf.runs.execute(counts, { session: "a", limits: { iterations: 1 } });
     expect(await refused(2, "runs", "retry", stopped.id)).toContain(
       `\`holdfast runs retry ${stopped.id} --limits '{"iterations": 2}'\``,
@@ -531,7 +531,7 @@ describe("verbs", () => {
     }
   });
 
-  test("fork and rewind go on from an iteration, with another state", async () => {
+  test("fork and rewind continue from an iteration, with another state", async () => {
     const { run: made } = await hf.runs.execute(counts, { session: "a" });
     const fork = await json("runs", "fork", made.id, "--iteration", "1", "--state", '{"n": 13}', "--session", "b");
     expect(fork).toMatchObject({ session: "b", iteration: 1 });
@@ -562,7 +562,7 @@ describe("verbs", () => {
     expect(await json("runs", "recover", id)).toMatchObject({ resumeIteration: 1, needsPerson: true });
   });
 
-  test("AR7 runs ls and show say that a run is held, and unpause lets it go on", async () => {
+  test("AR7 runs ls and show say that a run is held, and unpause ends the hold", async () => {
     const source = await open(":memory:");
     const { run: there } = await source.runs.execute(waits, { session: "far" }, { wait: false });
     await hf.sessions.import(source.sessions.export("far"));
@@ -582,7 +582,7 @@ describe("verbs", () => {
     expect((await run("runs", "show", id)).replaceAll(/\s+/g, " ")).toContain(
       "recovered: its worker was gone; another worker can claim it",
     );
-    expect((await cli(["trace", "desk"])).stdout).toContain("run recovered from a worker that was gone");
+    expect((await cli(["trace", "desk"])).stdout).toContain("run recovered, its worker was gone");
     await close();
   });
 });

@@ -28,7 +28,7 @@ export const tree: Command = {
       min: 0,
       summary: "draw the newest N heads of a branch (default 5), and always the current one",
     },
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many sessions (default 100)" },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: "show at most N sessions (default 100)" },
   },
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
@@ -61,7 +61,7 @@ export const show: Command = {
     "Shows all fields of a session, the length and the head of its hash-chained log, its heads and " +
     `branches, and the session it was derived from; with @HEAD as they were at that head. ${LOCATOR_HELP}`,
   options: {},
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [{ command: "holdfast sessions show chat-1", does: "one session" }],
   next: "holdfast messages ID, holdfast log ID, holdfast tasks ID and holdfast state ID show its content.",
   run: async (context) => {

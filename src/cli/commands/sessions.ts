@@ -132,12 +132,12 @@ const rm: Command = {
     "Erases a session: messages, state, tasks and log, for good. A tombstone stays, so that its id is not used " +
     "again. It asks first, and prints what was erased and what was kept.",
   options: { yes: YES_OPTION },
-  operands: [{ name: "ID", need: "one" }],
+  operands: [{ name: "ID", need: "required" }],
   examples: [
     { command: "holdfast sessions rm chat-1", does: "asks, then erases" },
     { command: "holdfast sessions rm chat-1 --yes", does: "for scripts" },
   ],
-  next: "holdfast gc gives back the space of blobs that nothing refers to any more.",
+  next: "holdfast gc frees the space of blobs without references.",
   run: async (context) => {
     const holdfast = await context.open();
     const session = await needSession(holdfast, context.args.operand(0), REWIND_ADVICE);

@@ -76,7 +76,7 @@ describe("a session that is here only in part", () => {
     await run("import", "twig.hf", ...other);
   });
 
-  test("was not deleted: who writes to it is told how it becomes whole", async () => {
+  test("was not deleted: the error of a write says how to complete it", async () => {
     for (const argv of [
       ["messages", "add", "chat", "--agent", "helper", "more"],
       ["sessions", "create", "chat"],
@@ -86,7 +86,7 @@ describe("a session that is here only in part", () => {
     ]) {
       const said = await fails(...argv, ...other);
       expect(said).toMatch(
-        /"chat" (?:exists|is in this store) only in part, .*inherit.*\n.*mport(?:ing)? its own archive (?:to complete|completes) it/,
+        /"chat" is in this store only in part, .*inherit.*\n.*mport(?:ing)? its own archive (?:to complete|completes) it/,
       );
       expect(said).not.toContain("deleted");
     }
@@ -140,7 +140,7 @@ describe("trace at 80 columns", () => {
   });
 });
 
-test("a head named by too few digits is told so", async () => {
+test("the error for a head with too few digits says so", async () => {
   for (const text of ["hd-6", "hd-", "chat@hd-123"]) {
     expect(await fails("messages", text)).toMatch(
       /^2 .*too short: a head's name needs at least 4 digits.*\n.*holdfast heads/s,
@@ -207,7 +207,7 @@ describe("on a terminal of 80 columns", () => {
     }
   });
 
-  test("export clears its progress before it tells the result, and says who went along", async () => {
+  test("export clears its progress before it prints the result, and names the sessions in the archive", async () => {
     await within(async (store) => {
       await store.invocations.spawn("chat", { session: { id: "child" } }, async () => null);
     });
@@ -222,7 +222,7 @@ describe("on a terminal of 80 columns", () => {
   });
 });
 
-test("cost --children adds up who was invoked, and tells each", async () => {
+test("cost --children adds up invoked sessions, and lists each", async () => {
   await within(async (store) => {
     const pay = async (session: string, costUsd: number) => {
       await store.calls.add(session, { type: "root", model: "m", costUsd });

@@ -18,7 +18,7 @@ const get: Command = {
   description: `Prints the whole state with its version, or the value of one key as JSON; now, or as it was at a head. ${LOCATOR_HELP}`,
   options: {},
   operands: [
-    { name: "SESSION", need: "one" },
+    { name: "SESSION", need: "required" },
     { name: "KEY", need: "optional" },
   ],
   examples: [
@@ -93,8 +93,8 @@ const set: Command = {
     "--text every value is plain text.",
   options: { text: { type: "flag", summary: "values are text, not JSON" }, ttl: TTL },
   operands: [
-    { name: "SESSION", need: "one" },
-    { name: "KEY=JSON", need: "some" },
+    { name: "SESSION", need: "required" },
+    { name: "KEY=JSON", need: "one-or-more" },
   ],
   examples: [
     { command: "holdfast state set chat-1 step=3 'cart={\"items\":[]}'", does: "two keys at once" },
@@ -137,8 +137,8 @@ const rm: Command = {
     "Removes the given keys in one commit, or the whole state with --all. If one of them does not exist, none is removed.",
   options: { all: { type: "flag", summary: "the whole state" } },
   operands: [
-    { name: "SESSION", need: "one" },
-    { name: "KEY", need: "any" },
+    { name: "SESSION", need: "required" },
+    { name: "KEY", need: "zero-or-more" },
   ],
   examples: [{ command: "holdfast state rm chat-1 cart", does: "one key" }],
   run: async (context) => {

@@ -27,7 +27,7 @@ const show: Command = {
   usage: ["tasks [show] SESSION"],
   description: "Draws every board of a session: the root board, and those of sub-agents.",
   options: {},
-  operands: [{ name: "SESSION", need: "one" }],
+  operands: [{ name: "SESSION", need: "required" }],
   examples: [{ command: "holdfast tasks chat-1", does: "all boards of one session" }],
   next: "holdfast tasks set BOARD TASK STATUS moves a task; holdfast tasks force-retry BOARD TASK restarts one.",
   run: async (context) => {
@@ -58,8 +58,8 @@ const add: Command = {
     "max-retries": { type: "number", max: 1_000_000, summary: "how often an agent may retry a task of a new board" },
   },
   operands: [
-    { name: "SESSION", need: "one" },
-    { name: "TITLE", need: "some" },
+    { name: "SESSION", need: "required" },
+    { name: "TITLE", need: "one-or-more" },
   ],
   examples: [
     { command: "holdfast tasks add chat-1 'find flights' 'book hotel'", does: "two tasks on the root board" },
@@ -155,9 +155,9 @@ const set: Command = {
     note: { type: "text", summary: "the reason; an empty text keeps the old note" },
   },
   operands: [
-    { name: "BOARD", need: "one" },
-    { name: "TASK", need: "one" },
-    { name: "STATUS", need: "one" },
+    { name: "BOARD", need: "required" },
+    { name: "TASK", need: "required" },
+    { name: "STATUS", need: "required" },
   ],
   examples: [
     { command: "holdfast tasks set chat-1 1 in_progress", does: "the first task of the root board" },
@@ -204,8 +204,8 @@ function withRetryHint(error: HoldfastError, board: string, task: string): Holdf
 }
 
 const RETRIED = [
-  { name: "BOARD", need: "one" },
-  { name: "TASK", need: "one" },
+  { name: "BOARD", need: "required" },
+  { name: "TASK", need: "required" },
 ] as const;
 
 const retry: Command = {

@@ -35,7 +35,7 @@ export const verify: Command = {
       summary: "also check that every message, state value, attachment and payload can be read and has its hash",
     },
   },
-  operands: [{ name: "SESSION", need: "any" }],
+  operands: [{ name: "SESSION", need: "zero-or-more" }],
   examples: [
     { command: "holdfast verify", does: "all sessions" },
     { command: "holdfast verify chat-1 --blobs", does: "one session, with the content of its messages" },

@@ -43,7 +43,7 @@ async function work(argv: readonly string[], enough: (stdout: string) => boolean
 }
 
 describe("worker", () => {
-  test("takes runs of its agents, says so, and stops when it is told to", async () => {
+  test("claims runs of its agents, prints that, and stops after a signal", async () => {
     const file = agents(`export default [${ECHO}];\nexport const other = ${WAITS};\nexport const version = 1;`);
     const { id } = await hf.runs.start(echo, { session: "a", input: { hello: 1 } });
     const bad = await hf.runs.start(echo, { session: "b", input: "bad" });
@@ -99,7 +99,7 @@ describe("worker", () => {
     expect(await hf.captures.get(first.id)).toBeNull();
   });
 
-  test("sweeps never, when it is told so, and not all the time", async () => {
+  test("never sweeps with --sweep never, and otherwise at intervals", async () => {
     const file = agents(`export default ${ECHO}`);
     const files = [{ role: "export" as const, path: "export/ses_s.json", content: new Uint8Array(10) }];
     const { id } = await hf.captures.save({ request: "r", agent: "opencode", sessionId: "ses_s", cwd: "/w", files });
@@ -130,7 +130,7 @@ describe("worker", () => {
     expect(lines[2]).toMatchObject({ status: "completed", error: null });
   });
 
-  test("an iteration at work comes to its end; what takes longer is given back", async () => {
+  test("an iteration under way ends; a run that takes longer is released", async () => {
     const slow = "{ id: 'waits', version: '1', iterate: async (it) => { await it.sleep(300); return it.next(null); } }";
     const { id } = await hf.runs.start(waits, { session: "a" });
     const ended = await work(["--agents", agents(`export default ${slow}`)], (text) => text.includes("claimed from"));

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import * as path from "node:path";
 import { describe, expect, test } from "vitest";
 import { newFolder } from "../../../test/coding/claude-tree.ts";
-import { checkKey, configDirOf, fixedKeyOf, projectKey, projectKeyOf } from "./session-files.ts";
+import { checkProjectKey, configDirOf, fixedProjectKey, projectKey, projectKeyOf } from "./session-files.ts";
 
 describe("CA3 the key of a directory", () => {
   test.each([
@@ -57,17 +57,17 @@ describe("CA3 the config directory", () => {
 
   test("a fixed key counts only beside CLAUDE_CONFIG_DIR, and only when it is a plain name", () => {
     const fixed = { CLAUDE_CODE_PROJECT_DIR_NAME: "box_1-a", CLAUDE_CONFIG_DIR: "/c" };
-    expect(fixedKeyOf(fixed)).toBe("box_1-a");
-    expect(fixedKeyOf({ ...fixed, CLAUDE_CONFIG_DIR: undefined })).toBe(null);
+    expect(fixedProjectKey(fixed)).toBe("box_1-a");
+    expect(fixedProjectKey({ ...fixed, CLAUDE_CONFIG_DIR: undefined })).toBe(null);
     for (const name of ["", "a.b", "../x", "a/b", "a".repeat(65), "ü"]) {
-      expect(fixedKeyOf({ ...fixed, CLAUDE_CODE_PROJECT_DIR_NAME: name })).toBe(null);
+      expect(fixedProjectKey({ ...fixed, CLAUDE_CODE_PROJECT_DIR_NAME: name })).toBe(null);
     }
   });
 
   test("a key from elsewhere is the name of one directory", () => {
-    expect(checkKey("-a-b")).toBe("-a-b");
+    expect(checkProjectKey("-a-b")).toBe("-a-b");
     for (const key of ["", ".", "..", "a/b", "a\0", "a".repeat(256)]) {
-      expect(() => checkKey(key)).toThrow(expect.objectContaining({ code: "InvalidArgument" }));
+      expect(() => checkProjectKey(key)).toThrow(expect.objectContaining({ code: "InvalidArgument" }));
     }
   });
 });

@@ -18,7 +18,7 @@ import { describingFailures, type StagedFile, Staging } from "../staging.ts";
 import { directoryRewrite, type PathRewrite, rewriteLines, sessionPathRewrites } from "./rewrite-paths.ts";
 import {
   type ClaudeLocation,
-  checkKey,
+  checkProjectKey,
   checkSessionId,
   filesOfSession,
   isFlatAgent,
@@ -75,8 +75,8 @@ export async function restoreClaude(source: CaptureSource, target: ClaudeTarget)
   const sessionId = checkSessionId(source.sessionId);
   if (source.agent !== "claude-code") throw invalid("source.agent", "a session of Claude Code", source.agent);
   const configDir = path.resolve(target.configDir);
-  const key = target.key == null ? await projectKeyOf(target.cwd) : checkKey(target.key);
-  const place = { configDir, key, sessionId };
+  const projectKey = target.key == null ? await projectKeyOf(target.cwd) : checkProjectKey(target.key);
+  const place = { configDir, projectKey, sessionId };
   const { transcript, others } = checkFiles(source.files, place);
   const staging = await Staging.createIn(target.dryRun ? tmpdir() : configDir);
   try {
@@ -116,7 +116,7 @@ async function restore(work: RestoreWork, transcript: CapturedFile, others: Capt
     sessionId: place.sessionId,
     cwd: target.cwd,
     configDir: place.configDir,
-    key: place.key,
+    key: place.projectKey,
     files: put.length,
     bytes: put.reduce((sum, file) => sum + file.size, 0),
     messages: facts.messages,
@@ -164,7 +164,10 @@ function checkFiles(files: readonly CapturedFile[], place: ClaudeLocation) {
 async function rewritesFor(source: CaptureSource, place: ClaudeLocation, cwd: string): Promise<PathRewrite[]> {
   const directory = directoryRewrite(source.cwd, await realpath(cwd));
   if (source.configDir === null || source.key === null) return directory;
-  return [...sessionPathRewrites({ ...place, configDir: source.configDir, key: source.key }, place), ...directory];
+  return [
+    ...sessionPathRewrites({ ...place, configDir: source.configDir, projectKey: source.key }, place),
+    ...directory,
+  ];
 }
 
 /** Checks that the written transcript has the captured lines and messages, also after its paths were rewritten. */
@@ -199,7 +202,7 @@ async function stageOther(work: RestoreWork, file: CapturedFile, keepExisting: b
   const change = file.path.endsWith(".jsonl") ? makeRewriter(work.changes) : undefined;
   if (change === undefined && (await isSame(to, file))) return [];
   const isFlat =
-    isFlatAgent(path.basename(to)) && path.dirname(to) === path.join(place.configDir, "projects", place.key);
+    isFlatAgent(path.basename(to)) && path.dirname(to) === path.join(place.configDir, "projects", place.projectKey);
   const reader = isFlat ? new TranscriptReader() : null;
   const seen = (piece: Uint8Array) => reader?.push(piece);
   const staged = await staging.add(file, to, source.read(file.path), { change, seen });
@@ -253,9 +256,9 @@ async function keepUnderOtherName(work: RestoreWork, staged: StagedFile): Promis
 async function refuseElsewhere(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (work.target.overwrite) return;
   for await (const copy of listCopies(work.place.configDir, work.place.sessionId)) {
-    if (copy.key === work.place.key) continue;
+    if (copy.key === work.place.projectKey) continue;
     const { is: there } = await compareCaptured(staged.from, copy.file, () =>
-      filesHere({ ...work.place, key: copy.key }),
+      filesHere({ ...work.place, projectKey: copy.key }),
     );
     const isDiverged = there === "diverged" && work.changes.length === 0;
     if (there !== "longer" && !isDiverged) continue;

@@ -15,7 +15,7 @@ export interface PathRewrite {
 
 /** Empty when the locations are the same. */
 export function sessionPathRewrites(from: ClaudeLocation, to: ClaudeLocation): PathRewrite[] {
-  const pairs = [[`projects/${from.key}`, `projects/${to.key}`]];
+  const pairs = [[`projects/${from.projectKey}`, `projects/${to.projectKey}`]];
   for (const folder of FOLDERS) pairs.push([`${folder}/${from.sessionId}`, `${folder}/${to.sessionId}`]);
   const all = pairs.map(([a, b]) => ({ from: inJson(`${from.configDir}/${a}`), to: inJson(`${to.configDir}/${b}`) }));
   return all.filter((pair) => pair.from !== pair.to);

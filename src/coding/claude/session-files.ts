@@ -31,7 +31,8 @@ const NEVER = [
 
 export interface ClaudeLocation {
   readonly configDir: string;
-  readonly key: string;
+  /** The name of the project's directory below `projects/`. */
+  readonly projectKey: string;
   readonly sessionId: string;
 }
 
@@ -66,7 +67,7 @@ export function transcriptPath(sessionId: string): string {
 }
 
 /** The path of a session's file on disk. InvalidArgument when it is not a file of this session. */
-export function locateFile(captured: string, { configDir, key, sessionId }: ClaudeLocation): string {
+export function locateFile(captured: string, { configDir, projectKey: key, sessionId }: ClaudeLocation): string {
   const parts = checkPath(captured);
   const [top = "", second = ""] = parts;
   const rest = parts.slice(1);
@@ -136,13 +137,13 @@ export function configDirOf(env: Variables): string {
 }
 
 /** The key that CLAUDE_CODE_PROJECT_DIR_NAME sets for every directory. Claude Code reads it only if CLAUDE_CONFIG_DIR is set too. */
-export function fixedKeyOf(env: Variables): string | null {
+export function fixedProjectKey(env: Variables): string | null {
   const name = env.CLAUDE_CODE_PROJECT_DIR_NAME;
   return env.CLAUDE_CONFIG_DIR && name !== undefined && FIXED.test(name) ? name : null;
 }
 
 /** The key becomes the name of a directory, and may come from an untrusted source. */
-export function checkKey(key: string): string {
+export function checkProjectKey(key: string): string {
   if (KEY.test(key)) return key;
   throw new HoldfastError(
     "InvalidArgument",
@@ -155,6 +156,7 @@ export function checkKey(key: string): string {
 
 export interface ClaudeTranscript {
   readonly sessionId: string;
+  /** The project key. */
   readonly key: string;
   readonly file: string;
   readonly size: number;
@@ -169,7 +171,7 @@ export async function* listClaudeSessions(
   configDir: string,
   unreadable?: (folder: string, error: unknown) => void,
 ): AsyncGenerator<ClaudeTranscript> {
-  for (const key of await keysOf(configDir)) {
+  for (const key of await listProjectKeys(configDir)) {
     const folder = path.join(configDir, "projects", key);
     const names = await readdir(folder).catch((error: unknown) => {
       if (unreadable === undefined) throw error;
@@ -187,13 +189,13 @@ export async function* listClaudeSessions(
 /** The transcripts of one session. */
 export async function* listCopies(configDir: string, sessionId: string): AsyncGenerator<ClaudeTranscript> {
   checkSessionId(sessionId);
-  for (const key of await keysOf(configDir)) {
+  for (const key of await listProjectKeys(configDir)) {
     const found = await transcript(configDir, key, sessionId);
     if (found !== null) yield found;
   }
 }
 
-async function keysOf(configDir: string): Promise<string[]> {
+async function listProjectKeys(configDir: string): Promise<string[]> {
   const entries = await readdir(path.join(configDir, "projects"), { withFileTypes: true }).catch((error) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
     throw error;
@@ -225,8 +227,10 @@ export interface FindClaude {
 export interface FoundClaude extends FoundSession {
   readonly agent: "claude-code";
   readonly configDir: string;
+  /** The project key. */
   readonly key: string;
   /** Other transcripts of the same session. */
+
   readonly copies: readonly string[];
   /** Files in the session's folders that are not captured, and why. */
   readonly left: readonly { readonly path: string; readonly why: string }[];
@@ -239,7 +243,7 @@ export async function findClaudeSession(options: FindClaude): Promise<FoundClaud
   if (chosen === undefined) throw notFound(options);
   const { sessionId, key } = chosen;
   const configDir = path.resolve(options.configDir);
-  const collected = await filesOfSession({ configDir, key, sessionId });
+  const collected = await filesOfSession({ configDir, projectKey: key, sessionId });
   const origin = await originOf(chosen.file, (cwd) => projectKey(cwd) === key);
   const files = options.onlyMessages
     ? collected.files.filter(({ role }) => role === "transcript" || role === "subagent")
@@ -261,7 +265,7 @@ export async function findClaudeSession(options: FindClaude): Promise<FoundClaud
 async function transcriptsOf(options: FindClaude): Promise<ClaudeTranscript[]> {
   if (options.transcriptPath !== undefined) return [await transcriptAt(options.transcriptPath, options.configDir)];
   const sessionId = checkSessionId(options.sessionId);
-  const own = options.key === undefined ? await keyOf(options.cwd) : checkKey(options.key);
+  const own = options.key === undefined ? await likelyProjectKey(options.cwd) : checkProjectKey(options.key);
   const copies: ClaudeTranscript[] = [];
   for await (const copy of listCopies(options.configDir, sessionId)) copies.push(copy);
   const rank = ({ key }: ClaudeTranscript) => (key === own ? 0 : 1);
@@ -275,7 +279,7 @@ async function realCwd(cwd: string | undefined, key: string): Promise<string | n
 }
 
 /** The directory may have been removed since the session ran in it. */
-async function keyOf(cwd: string | undefined): Promise<string | null> {
+async function likelyProjectKey(cwd: string | undefined): Promise<string | null> {
   if (cwd === undefined) return null;
   return projectKeyOf(cwd).catch(() => projectKey(path.resolve(cwd)));
 }
@@ -314,7 +318,7 @@ class FileCollector {
   readonly files: FoundFile[] = [];
   readonly left: { path: string; why: string }[] = [];
 
-  async session({ configDir, key, sessionId }: ClaudeLocation): Promise<void> {
+  async session({ configDir, projectKey: key, sessionId }: ClaudeLocation): Promise<void> {
     const project = path.join(configDir, "projects", key);
     const transcript = path.join(project, `${sessionId}.jsonl`);
     if (await lstat(transcript).catch(() => null)) await this.#file(`${sessionId}.jsonl`, transcript, "project");

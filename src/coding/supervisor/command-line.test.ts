@@ -4,7 +4,7 @@ import {
   type AgentCommand,
   agentOf,
   newSessionCommand,
-  readIntent,
+  readPurpose,
   readsJson,
   resumeCommand,
   withInstructions,
@@ -70,7 +70,7 @@ describe("CA4 the agent's command line", () => {
     ],
     [opencode("some/dir"), { ...NEW, prompt: null }],
   ])("%j is understood", (line, understood) => {
-    expect(readIntent(line)).toEqual(understood);
+    expect(readPurpose(line)).toEqual(understood);
   });
 
   test("a session is resumed by the agent's own flag", () => {

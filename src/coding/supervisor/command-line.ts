@@ -179,7 +179,7 @@ export function isInteractive({ agent, args }: AgentCommand): boolean {
   return !args.some((arg) => arg === "-p" || arg === "--print" || (isFlagGroup(arg) && arg.includes("p")));
 }
 
-export interface CommandIntent {
+export interface CommandPurpose {
   /** The agent begins or continues a conversation. Otherwise there is nothing to restore or save. */
   readonly converses: boolean;
   /** The line itself selects the session, so Holdfast adds no option for it. */
@@ -192,7 +192,7 @@ export interface CommandIntent {
   readonly prompt: number | null;
 }
 
-export function readIntent({ agent, args }: AgentCommand): CommandIntent {
+export function readPurpose({ agent, args }: AgentCommand): CommandPurpose {
   const verb = agent === "opencode" && args[0] === "run" ? 1 : 0;
   let sessionId: string | null = null;
   let [choosesSession, forks] = [false, false];
@@ -257,7 +257,7 @@ export function newSessionCommand(line: AgentCommand, sessionId: string): AgentC
 
 /** Puts a text before the prompt; null when the line has no prompt. */
 export function withPromptPrefix(line: AgentCommand, text: string): AgentCommand | null {
-  const { prompt } = readIntent(line);
+  const { prompt } = readPurpose(line);
   if (prompt === null) return null;
   const args = line.args.map((arg, i) => (i === prompt ? `${text}\n\n${arg}` : arg));
   return { ...line, args };
@@ -419,15 +419,16 @@ export interface FinalCommand {
 /** The command that the agent is started with: the user's own, with the session to resume or with a digest. */
 export function finalCommand(
   command: AgentCommand,
-  intent: CommandIntent,
+  purpose: CommandPurpose,
   { resume, digest, isTerminal }: CommandStart,
   environment: Pick<Environment, "random">,
 ): FinalCommand {
   // A session may also be named by its title. Then the agent finds out which one it is.
-  const named = intent.sessionId !== null && isSessionIdOf(command.agent, intent.sessionId) ? intent.sessionId : null;
-  if (intent.choosesSession) return { command, sessionId: intent.forks ? null : named, stdinPrefix: null };
+  const named =
+    purpose.sessionId !== null && isSessionIdOf(command.agent, purpose.sessionId) ? purpose.sessionId : null;
+  if (purpose.choosesSession) return { command, sessionId: purpose.forks ? null : named, stdinPrefix: null };
   if (resume !== null) {
-    return { command: resumeCommand(command, resume), sessionId: intent.forks ? null : resume, stdinPrefix: null };
+    return { command: resumeCommand(command, resume), sessionId: purpose.forks ? null : resume, stdinPrefix: null };
   }
   const sessionId = command.agent === "claude-code" ? newUuid(environment) : null;
   const fresh = sessionId === null ? command : newSessionCommand(command, sessionId);

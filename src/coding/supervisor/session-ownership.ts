@@ -5,7 +5,13 @@ import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import * as path from "node:path";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import { configDirOf, fixedKeyOf, isSessionId, listClaudeSessions, projectKeyOf } from "../claude/session-files.ts";
+import {
+  configDirOf,
+  fixedProjectKey,
+  isSessionId,
+  listClaudeSessions,
+  projectKeyOf,
+} from "../claude/session-files.ts";
 import { type AgentHost, openCodeRunner } from "../local-agent.ts";
 import type { OpenCodeSessionInfo } from "../opencode/export.ts";
 import { listOpenCodeSessions } from "../opencode/find.ts";
@@ -72,7 +78,7 @@ export class SessionOwnership {
     if (agent === "opencode") return stampOf(await openCodeFiles(host));
     const sessionId = this.#named.at(-1) ?? this.#chosen;
     if (sessionId === null) return "";
-    this.#key ??= fixedKeyOf(host.env) ?? (await projectKeyOf(host.cwd));
+    this.#key ??= fixedProjectKey(host.env) ?? (await projectKeyOf(host.cwd));
     return stampOf([path.join(configDirOf(host.env), "projects", this.#key, `${sessionId}.jsonl`)]);
   }
 
@@ -166,7 +172,7 @@ async function stampsOf(agent: CodingAgent, host: AgentHost): Promise<Stamps> {
     const ordered = own.toSorted((a, b) => a.updatedAt - b.updatedAt);
     return new Map(ordered.map(({ sessionId, updatedAt }) => [sessionId, String(updatedAt)]));
   }
-  const key = fixedKeyOf(host.env) ?? (await projectKeyOf(host.cwd));
+  const key = fixedProjectKey(host.env) ?? (await projectKeyOf(host.cwd));
   const own: { readonly sessionId: string; readonly size: number; readonly mtimeMs: number }[] = [];
   for await (const one of listClaudeSessions(configDirOf(host.env))) if (one.key === key) own.push(one);
   const ordered = own.toSorted((a, b) => a.mtimeMs - b.mtimeMs);

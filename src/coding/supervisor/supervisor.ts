@@ -7,7 +7,7 @@ import { formatSpan } from "../../core/format-numbers.ts";
 import { type AgentHost, type LocalSession, localAgent } from "../local-agent.ts";
 import type { Saved } from "../saver.ts";
 import { type AgentEnd, type AgentProcess, Grace, type LaunchContext, startAgent } from "./agent-process.ts";
-import { type AgentCommand, type CommandIntent, finalCommand } from "./command-line.ts";
+import { type AgentCommand, type CommandPurpose, finalCommand } from "./command-line.ts";
 import { SessionRecorder } from "./recorder.ts";
 import { hasSessions } from "./session-ownership.ts";
 import {
@@ -43,7 +43,7 @@ export interface SupervisedRun
     >,
     Pick<StartOptions, "openScratch"> {
   readonly command: AgentCommand;
-  readonly intent: CommandIntent;
+  readonly purpose: CommandPurpose;
   readonly host: AgentHost;
   readonly stdin: LaunchContext["stdin"];
   /** The store as messages name it. */
@@ -76,13 +76,13 @@ export type SupervisedEnd =
     };
 
 export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd> {
-  const { command, intent, host, store, log, request, claimed, ttlMs, mask } = run;
+  const { command, purpose, host, store, log, request, claimed, ttlMs, mask } = run;
   const { agent } = command;
   log("info", "capture.start", {
     agent,
     request,
     cwd: host.cwd,
-    resumes: !intent.choosesSession,
+    resumes: !purpose.choosesSession,
     captures: store !== null,
   });
   const leftovers: Saved[] = [];
@@ -94,7 +94,7 @@ export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd>
   const resume = start.how === "resumed" ? start.restored.sessionId : null;
   const digest = start.how === "told" ? start.digest : null;
   const isTerminal = process.stdin.isTTY === true;
-  const final = finalCommand(command, intent, { resume, digest, isTerminal }, host.environment);
+  const final = finalCommand(command, purpose, { resume, digest, isTerminal }, host.environment);
   const { sessionId } = final;
   const recorder = new SessionRecorder({
     agent,
@@ -106,9 +106,9 @@ export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd>
     ttlMs,
     mask,
     follows: start.how === "told" ? start.session : null,
-    resumed: start.how === "resumed" || intent.choosesSession,
+    resumed: start.how === "resumed" || purpose.choosesSession,
     several: agent === "opencode" && command.args[0] !== "run",
-    basis: basisOfStart(start, intent),
+    basis: basisOfStart(start, purpose),
     onSaved: ({ id, sessionId }) => describe({ sessionId, capture: id }),
   });
   for (const { secrets } of leftovers) recorder.addSecrets(secrets);
@@ -140,17 +140,17 @@ export function catchStartFailure(error: unknown): { readonly error: HoldfastErr
 }
 
 async function findStart(run: SupervisedRun, onSaved: (saved: Saved) => void): Promise<SessionStart> {
-  const { command, intent, host, input, store, claimed, request, ttlMs, mask, log, onUnsaved, onAmbiguous } = run;
+  const { command, purpose, host, input, store, claimed, request, ttlMs, mask, log, onUnsaved, onAmbiguous } = run;
   const agent = localAgent(command.agent, host);
   const common = { agent, request, ttlMs, mask, log, onSaved, onUnsaved };
   // Earlier runs may have been killed while their agents continued to work.
   const left =
     store === null || claimed === null ? null : await saveUnsaved({ ...common, ...claimed, store, host, onAmbiguous });
   // The command continues the latest session without naming it. If this directory has one, the agent takes it.
-  const isHere = intent.choosesSession && intent.sessionId === null && (await hasSessions(command.agent, host));
+  const isHere = purpose.choosesSession && purpose.sessionId === null && (await hasSessions(command.agent, host));
   if (isHere) return { how: "new", why: null, diverged: null };
-  const sessionId = intent.sessionId ?? (input === null ? host.env.AGENT_SESSION_ID || null : null);
-  const isNamed = intent.choosesSession || (sessionId !== null && claimed?.hasWaited !== true);
+  const sessionId = purpose.sessionId ?? (input === null ? host.env.AGENT_SESSION_ID || null : null);
+  const isNamed = purpose.choosesSession || (sessionId !== null && claimed?.hasWaited !== true);
   const { inputProblem, rewritePaths, overwrite, openScratch } = run;
   return startSession({
     ...common,
@@ -162,14 +162,14 @@ async function findStart(run: SupervisedRun, onSaved: (saved: Saved) => void): P
     overwrite,
     openScratch,
     capture: isNamed ? null : left,
-    allowsDigest: !intent.choosesSession,
+    allowsDigest: !purpose.choosesSession,
   });
 }
 
 /** A session that the command line names, or the latest one, is resumed by the agent itself if this machine has it. */
-async function canResume({ command, intent, host }: SupervisedRun, start: SessionStart): Promise<boolean> {
+async function canResume({ command, purpose, host }: SupervisedRun, start: SessionStart): Promise<boolean> {
   if (start.how === "resumed") return true;
-  const { choosesSession, sessionId } = intent;
+  const { choosesSession, sessionId } = purpose;
   if (!choosesSession) return false;
   if (sessionId === null) return hasSessions(command.agent, host);
   return localAgent(command.agent, host)
@@ -179,7 +179,7 @@ async function canResume({ command, intent, host }: SupervisedRun, start: Sessio
 }
 
 /** The capture that the agent's session continues; undefined: the saver looks for it. */
-function basisOfStart(start: SessionStart, { choosesSession, sessionId }: CommandIntent) {
+function basisOfStart(start: SessionStart, { choosesSession, sessionId }: CommandPurpose) {
   if (start.how === "resumed") return start.basis;
   if (!choosesSession) return null;
   return start.diverged?.sessionId === sessionId ? (start.diverged?.capture ?? undefined) : undefined;

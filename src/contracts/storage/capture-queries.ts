@@ -16,7 +16,7 @@ export interface CaptureRow {
   readonly config_dir: Uint8Array | null;
   readonly project_key: Uint8Array | null;
   readonly agent_version: Uint8Array | null;
-  /** null: its blob is not there. */
+  /** null: the blob of the file list is missing. */
   readonly manifest: Uint8Array | null;
   readonly salt: Uint8Array;
   readonly files: number;
@@ -27,7 +27,7 @@ export interface CaptureRow {
   readonly expires_at: number | null;
 }
 
-/** The number of the last that was seen, now, each filter twice, whether also those beside the newest, the limit. */
+/** `last` is the number of the last capture of the page before; `diverged` 1 also lists diverged captures. */
 type CaptureListParams = { last: number; now: number; agent: string | null; diverged: number; limit: number };
 
 export interface CaptureQueries {
@@ -42,7 +42,7 @@ export interface CaptureQueries {
   "captures.byBoth": Read<CaptureListParams & { request: string; agentSession: string }, CaptureRow>;
   "captures.byBoth.oldest": Read<CaptureListParams & { request: string; agentSession: string }, CaptureRow>;
   "capture.stored": Read<{ sha256: Uint8Array }, { readonly stored: number; readonly size: number }>;
-  /** Also those whose time is over. */
+  /** The captures of a request, also expired ones. */
   "captures.ofRequest": Read<{ request: string; limit: number }, CaptureRow>;
   "captures.expired": Read<{ now: number; after: number; afterNo: number; limit: number }, CaptureRow>;
   "claim.get": Read<{ name: string }, { readonly value: string }>;
@@ -51,9 +51,9 @@ export interface CaptureQueries {
 
 export interface CheckedCaptureRow {
   readonly id: string;
-  /** null: it is not there. */
+  /** null: the blob of the file list is missing. */
   readonly manifest: Uint8Array | null;
   readonly salt: Uint8Array;
-  /** Blobs that its list of files keeps. */
+  /** How many blobs the capture's file list names. */
   readonly named: number;
 }

@@ -1,5 +1,5 @@
-// The named reads of the checker; see queries.ts. They give columns as they are stored, each number beside what it was
-// found to name: null there is damage, and the checker says which.
+// The named reads of the checker; see queries.ts. They return columns as they are stored, each number of a row together with the row's name. If
+// the name is null, the row is missing, and the checker reports the damage.
 import type { CheckedCaptureRow } from "./capture-queries.ts";
 import type { ChecksumQueries } from "./checksum-queries.ts";
 import type { NoParams, Read } from "./rows.ts";
@@ -24,7 +24,7 @@ export interface CheckedSessionRow {
   readonly agent_no: number | null;
   readonly agent: string | null;
   readonly request: string | null;
-  /** 1: it has a title or metadata. */
+  /** 1: the session has a title or metadata. */
   readonly described: number;
   readonly created_at: number;
   readonly updated_at: number;
@@ -37,7 +37,7 @@ export interface CheckedSessionRow {
   readonly head_derived: number;
 }
 
-/** What the log says about a row: the event of its seq. NULL: there is none. */
+/** The event with the row's seq, for comparison; NULL: there is no such event. */
 export interface WithEvent {
   readonly event_type: string | null;
   readonly event_body: Bytes | null;
@@ -66,7 +66,7 @@ export interface CheckedHeadRow extends WithEvent {
   readonly fingerprint: string | null;
   readonly cache_id: string | null;
   readonly at: number;
-  /** The log's hash before the head's own event. */
+  /** The chain hash of the event before the head's own event. */
   readonly chain_at: Bytes | null;
 }
 
@@ -95,7 +95,7 @@ export interface CheckedDerivationRow extends WithEvent {
   readonly source_branch: number;
   readonly source_seq: number;
   readonly at: number;
-  /** Of the branch that the session begins with. */
+  /** The source of the branch with which the session begins. */
   readonly parent_session_no: number | null;
   readonly parent_branch: number | null;
   readonly cut_seq: number | null;
@@ -112,7 +112,7 @@ interface CheckedTurnRow extends Version {
   readonly agent: string | null;
   readonly run: string | null;
   readonly at: number;
-  /** Of the head whose event ended it. */
+  /** The status of the head whose event ended the turn. */
   readonly head_status: string | null;
 }
 
@@ -165,7 +165,7 @@ interface CheckedSnapshotRow extends WithEvent {
   readonly erased_seq: number | null;
 }
 
-/** Of a head an invocation names: its number, its id, and the number of its session. */
+/** A head that an invocation names: its number, its id, and the number of its session. */
 type NamedHead<N extends string> = Readonly<Record<`${N}_no` | `${N}_session`, number | null>> &
   Readonly<Record<N, string | null>>;
 
@@ -186,7 +186,7 @@ export type CheckedInvocationRow = Version &
     readonly label: Bytes | null;
     readonly source_snapshot_seq: number | null;
     readonly source_fingerprint: string | null;
-    /** What the head it attached to says of them. */
+    /** The counts of the head that the invocation attached to. */
     readonly source_head_snapshot: number | null;
     readonly source_head_fingerprint: string | null;
     readonly created_at: number;
@@ -218,7 +218,7 @@ export interface CheckedEventRow {
   readonly type: string;
   readonly at: number;
   readonly body: Bytes;
-  /** 1: it added a message. */
+  /** 1: the event added a message. */
   readonly message: number;
   readonly erased_seq: number | null;
   readonly content_no: number | null;
@@ -274,7 +274,7 @@ export type OwnedTable =
   | "checkpoints"
   | "session_tags";
 
-/** Of a run every column but its number and its last sign of life, of which the log says nothing. */
+/** A run's row without its number and its heartbeat count: the log contains neither. */
 interface CheckedRunRow {
   readonly id: string;
   readonly toolset: Uint8Array;
@@ -334,9 +334,9 @@ export interface CheckQueries extends Strays, StoreCheckQueries, ChecksumQueries
   "check.namesOf": Read<{ session: number; after: string; limit: number }, CheckedAliasRow>;
   "check.tagsOf": Read<{ session: number; after: string; limit: number }, { readonly tag: string }>;
   "check.events": Read<BySeq, CheckedEventRow>;
-  /** Behind the end of a log. */
+  /** The newest row of a session after the end of its log. */
   "check.beyond": Read<{ session: number; end: number }, { readonly seq: number | null }>;
-  /** Messages after a seq and up to another whose blob is missing. */
+  /** Messages with a missing blob, after a seq and up to another. */
   "check.contents": Read<
     { session: number; after: number; upTo: number },
     { readonly seq: number; readonly content_no: number }

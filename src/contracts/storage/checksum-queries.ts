@@ -15,7 +15,7 @@ export interface StoreKeys {
   readonly blobs: { readonly no: number };
 }
 
-/** The columns that name a row to people, where its key does not. */
+/** The columns that name a row in reports, if its key does not. */
 interface StoreNames {
   readonly agents: { readonly id: string };
   readonly agent_blocks: { readonly block_id: string };
@@ -24,7 +24,7 @@ interface StoreNames {
 
 export type StoreChecksumTable = keyof StoreKeys;
 
-/** Rows of a session whose checksum is wrong: by name, or by the seq of their event. */
+/** Rows of a session with a wrong checksum, by name or by the seq of their event. */
 type OwnedChecksumQueries = {
   readonly [T in OwnedChecksumTable as `checksums.${T}`]: Read<
     { session: number; limit: number },
@@ -32,7 +32,7 @@ type OwnedChecksumQueries = {
   >;
 };
 
-/** `proven` is 1 where the checksum is that of the row. */
+/** `proven` is 1 if the checksum matches the row. */
 export type StoreChecksumRow<T extends StoreChecksumTable> = StoreKeys[T] &
   (T extends keyof StoreNames ? StoreNames[T] : unknown) & { readonly proven: number };
 
@@ -41,17 +41,17 @@ type StoreChecksumQueries = {
 };
 
 export interface ChecksumQueries extends OwnedChecksumQueries, StoreChecksumQueries {
-  /** Counters whose checksum is wrong. */
+  /** Counters with a wrong checksum. */
   "checksums.counters": Read<NoParams, { readonly name: string }>;
-  /** A row if the store's id and time of creation have their checksum. */
+  /** One row if the checksum of the store's id and time of creation is right, otherwise none. */
   "checksums.meta": Read<NoParams, { readonly name: string }>;
-  /** `proven` is 1 where the epochs of a blob are some that collections can have given it. */
+  /** `proven` is 1 if collections can have given the blob its epochs. */
   "check.epochs": Read<
     { after: number; limit: number },
     { readonly no: number; readonly sha256: Uint8Array; readonly proven: number }
   >;
-  /** Runs whose heartbeats say that they are held, or not, and whose mark says the opposite. */
+  /** Runs whose column `held` contradicts their heartbeat count. */
   "check.held": Read<{ session: number; limit: number }, { readonly id: string }>;
-  /** How many names the session's row says it has, and how many there are. */
+  /** The number of aliases that the session's row states, and the number that there are. */
   "check.aliasCount": Read<{ session: number }, { readonly stored: number; readonly counted: number }>;
 }

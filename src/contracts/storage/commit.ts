@@ -1,4 +1,4 @@
-// The one write verb's data: what a commit touches, relies on and writes, and its outcome.
+// The data of the one write verb: what a commit uses, relies on and writes, and its outcome.
 import type { Context } from "../context.ts";
 import type { Counts, Head } from "../heads.ts";
 import type { JsonObject } from "../json.ts";
@@ -8,21 +8,22 @@ import type { Queries, QueryName } from "./queries.ts";
 import type { StatementName } from "./statement-names.ts";
 import type { RowOf, Slot, TableName } from "./tables.ts";
 
-/** A session whose log or rows a commit touches. */
+/** A session that a commit uses: it changes the session's log or rows, or relies on them. */
 export interface SessionUse {
   readonly id: string;
   /**
-   * create: refused when the session exists; ensure: created when missing; existing: refused when missing; restore:
-   * refused when it exists, and its row is among those the commit restores. A deleted session is always refused. still:
-   * this commit writes nothing to it, and no other commit does meanwhile; guards state what the commit relies on.
+   * create: the commit is refused when the session exists. ensure: it creates a missing session. existing: it is refused when the session is
+   * missing. restore: it is refused when the session exists, and the session's row is among those that it restores. A deleted session is
+   * always refused. lock: the commit writes nothing to the session, and no other commit does meanwhile; guards state what the commit relies
+   * on.
    */
-  readonly mode: "create" | "ensure" | "existing" | "restore" | "still";
-  /** Recorded when this commit creates it. */
+  readonly mode: "create" | "ensure" | "existing" | "restore" | "lock";
+  /** The session's agent, if this commit creates the session. */
   readonly agent?: string;
   readonly at: number;
 }
 
-/** A value that a decision relied on: the named check, evaluated again inside the commit, must still return it. */
+/** A value that a decision relied on. The commit evaluates the named check again, which must still return this value. */
 export interface Guard {
   readonly check: GuardName;
   readonly key: readonly (string | number | Uint8Array)[];
@@ -30,14 +31,14 @@ export interface Guard {
 }
 
 export type GuardName =
-  /** Expected to be null: no session has this id, nor gets it while the commit happens. */
+  /** The id of a session. Expected to be null: no session has this id, and none gets it while the commit happens. */
   | "session.id"
   | "session.version"
-  /** Of one that is not here as a whole: it was deleted here, or came in part. */
+  /** The version of a session that was deleted, or that was imported in part. */
   | "session.tombstone"
-  /** Which invocations name it. */
+  /** The invocations that name the session. */
   | "session.named"
-  /** The length of the session's log: of several commits that rely on it, one succeeds. */
+  /** The length of the session's log: if several commits rely on it, one of them succeeds. */
   | "session.seq"
   | "session.branch"
   | "session.head"
@@ -45,7 +46,7 @@ export type GuardName =
   | "call.version"
   | "eval.version"
   | "invocation.version"
-  /** Evaluated after the guard "store.lock". */
+  /** The invocations that wait for a session. Evaluated after the guard "store.lock". */
   | "invocation.waits"
   | "run.version"
   | "run.epoch"
@@ -69,12 +70,12 @@ export type GuardName =
   | "boards.last"
   | "task.version"
   | "capture.seq"
-  /** As "invocation.waits", of a moment after "store.lock". */
+  /** The newest capture. Evaluated after the guard "store.lock", like "invocation.waits". */
   | "capture.newest"
-  /** As "capture.newest". */
+  /** The text of a claim. Evaluated after the guard "store.lock". */
   | "claim.value"
   | "remains.upto"
-  // Read in the order of their names: the row of a blob or segment is locked before its users are read.
+  // These are read in the order of their names, so that the row of a blob or segment is locked before its users are read.
   | "blob.claims"
   | "blob.parents"
   | "segment.size"
@@ -90,12 +91,12 @@ export type Write =
   | { [T in TableName]: { readonly op: "insert" | "put"; readonly table: T; readonly row: RowOf<T> } }[TableName]
   | { [T in TableName]: { readonly op: "remove"; readonly table: T; readonly row: RowOf<T> } }[TableName]
   | { readonly op: "run"; readonly statement: StatementName; readonly params: readonly Cell[] | NamedCells }
-  /** Writes nothing: what is there at this point comes with the outcome. In a commit that is `solo`. */
+  /** Writes nothing. The rows that the query finds at this point are in the outcome. Only in a commit that is `solo`. */
   | {
       [N in QueryName]: { readonly op: "read"; readonly query: N; readonly params: Queries[N]["params"] };
     }[QueryName];
 
-/** Rows of the reads inside a commit. */
+/** The rows that the reads inside a commit have found. */
 export type FoundRows = { readonly [N in QueryName]?: readonly Queries[N]["row"][] };
 
 export interface BlobWrite {
@@ -104,16 +105,16 @@ export interface BlobWrite {
   readonly media: string;
   readonly utf8: boolean;
   /**
-   * 0 as given, 1 zstd, 2 chunks (blob_links), 3 segments (blob_segments); 4 is no blob: it holds the parts of one that
-   * is being put together or taken apart, under a random sha256.
+   * 0 uncompressed, 1 zstd, 2 chunks (blob_links), 3 segments (blob_segments). 4 is no blob: under a random sha256 it keeps the parts of a
+   * blob that is being assembled or removed.
    */
   readonly form: 0 | 1 | 2 | 3 | 4;
   readonly body: Uint8Array | null;
   readonly stored: number;
-  /** "" is the database itself. */
+  /** The name of the backend with the bytes; "" is the database itself. */
   readonly store: string;
   readonly key: string | null;
-  /** Rows of this commit that refer to it. */
+  /** How many rows of this commit refer to the blob. */
   readonly refs: number;
   readonly expiresAt: number | null;
   readonly at: number;
@@ -124,7 +125,7 @@ export interface MessageDraft {
   readonly key?: string;
   readonly sha256: Uint8Array;
   readonly salt: Uint8Array;
-  /** The content itself when it is short; otherwise it is the blob of this sha256. */
+  /** The content if it is short; null: the content is the blob with this sha256. */
   readonly inline: Uint8Array | null;
   readonly chars: number;
 }
@@ -132,7 +133,7 @@ export interface MessageDraft {
 export interface CarriedPayload {
   readonly sha256: Uint8Array;
   readonly salt: Uint8Array;
-  /** The bytes themselves when they are few; otherwise they are the blob of this sha256. */
+  /** The bytes if they are few; null: the bytes are the blob with this sha256. */
   readonly inline: Uint8Array | null;
 }
 
@@ -144,27 +145,27 @@ export interface EventDraft {
   readonly run?: string;
   readonly data?: JsonObject;
   readonly payloads?: Readonly<Record<string, { readonly sha256: Uint8Array; readonly salt: Uint8Array }>>;
-  /** The message this event adds, in the event's own row; the event names its agent and commits to its content. */
+  /** The message that this event adds, in the event's own row. The event names the message's agent and commits to its content. */
   readonly message?: MessageDraft;
   /**
-   * The payload that this event of a run carries in its own row; `payloads` commits to it. null: it carries none, and is
-   * found by its run all the same.
+   * The payload in the row of this event of a run; `payloads` commits to it. null: the event has no payload, and its row still names the
+   * run.
    */
-  readonly journal?: CarriedPayload | null;
-  /** Written with the event; session_no, branch and seq are filled in from it where the table has them. */
+  readonly rowPayload?: CarriedPayload | null;
+  /** Rows that are written with the event. The columns session_no, branch and seq are filled in from the event. */
   readonly writes?: readonly Write[];
-  /** Messages this event adds to, or (negative) takes from, the session's count. */
+  /** How many messages this event adds to the session's count, or (negative) subtracts. */
   readonly messages?: number;
   /** This event changes the session's state. */
   readonly state?: boolean;
-  /** This event begins a branch, whose number is its seq; the session is on it from here on. */
+  /** This event begins a branch. Its seq is the branch's number, and the session is on the branch from here on. */
   readonly branches?: boolean;
   /**
-   * The head this event publishes, one for a session and commit. Its row is written, the session points to it when it is
-   * complete, and its id is put into `data` under "head".
+   * The head that this event publishes; a commit publishes at most one in a session. The commit writes the head's row, puts its id into `data`
+   * under "head", and makes a complete head the session's current head.
    */
   readonly head?: HeadDraft;
-  /** `data` names the head that this commit has published before, under "head". */
+  /** The commit puts the id of the head that an earlier event of it has published into `data` under "head". */
   readonly namesHead?: boolean;
 }
 
@@ -174,21 +175,21 @@ export interface EventDraft {
  */
 export interface HeadDraft {
   readonly status: Head["status"];
-  /** What it continues when its branch has no head of its own; null when it has one. */
+  /** What the head continues if its branch has no earlier head; null if the branch has one. */
   readonly inherits: {
-    /** The newest head before the branch, when it is of the same session. */
+    /** The newest head before the branch, if it belongs to the same session. */
     readonly basis: { readonly id: string } | null;
     readonly source: { readonly session: string; readonly branch: number; readonly seq: number } | null;
-    /** Of the lineage before the branch. */
+    /** The counts of the lineage before the branch. */
     readonly counts: Counts;
     readonly compaction: NonNullable<Context["compaction"]> | null;
   } | null;
-  /** What the events before it in this commit add to its counts. */
+  /** What earlier events of this commit add to the head's counts. */
   readonly adds: Partial<Counts>;
-  /** Commitments. The variables are those of the snapshot that the event before it adds. */
+  /** Commitments. The variables are those of the snapshot that the event before the head's event adds. */
   readonly commits: { readonly final: string | null; readonly vars: string | null; readonly summary: string | null };
   readonly columns: Pick<HeadRow, "final" | "salt" | "final_summary" | "fingerprint" | "turn_seq" | "cache_id">;
-  /** What is covered by the message that the event before it adds. */
+  /** What is covered by the summary message that the event before the head's event adds. */
   readonly compacts: Omit<NonNullable<Context["compaction"]>, "summary"> | null;
 }
 
@@ -201,32 +202,31 @@ export interface Commit {
   /** Runs in its own transaction, because it removes rows that others may be about to use. */
   readonly solo?: boolean;
   readonly sessions?: readonly SessionUse[];
-  /** Agents whose number a slot needs; registered when unknown. */
+  /** Agents whose number a slot needs. The commit registers an unknown agent. */
   readonly agents?: readonly { readonly id: string; readonly at: number }[];
   readonly guards?: readonly Guard[];
-  /** What its guards will hold after the commit, where the commit changes that: the next commit need not read them. */
+  /** The values of this commit's guards after it, if it changes them: the next commit need not read them. */
   readonly holds?: readonly Guard[];
   readonly blobs?: readonly BlobWrite[];
   readonly events?: readonly EventDraft[];
-  /** Rows that belong to no event. Written after blobs and before events. */
+  /** Writes of rows that belong to no event. They happen after the writes of blobs and before those of events. */
   readonly writes?: readonly Write[];
   /**
-   * Rows of sessions of another store as they were there, seqs and hashes included; the caller has verified them.
-   * Written before `writes`, which may name them. Together with `solo`; agents they name are among `agents`, blobs
-   * among `uses`.
+   * Rows of sessions of another store, with the same seqs and hashes; the caller has verified them. They are written before `writes`, which may
+   * name them. Only together with `solo`. The agents that they name are in `agents`, the blobs in `uses`.
    */
   readonly restores?: readonly RestoredRow[];
-  /** Written before `restores`, which take the place of what goes. */
+  /** Writes that happen before `restores` and make room for the restored rows. */
   readonly replaces?: readonly Write[];
   /**
-   * No other commit adds events while this one runs, and it sees all events added before: row numbers are in order only
-   * under this lock. Together with `solo`. On PostgreSQL other writers of events wait behind it, so it waits only for a
+   * While this commit runs, no other commit adds events, and it sees all events that were added before: only under this lock are row numbers
+   * in order. Only together with `solo`. On PostgreSQL other writers of events wait behind it, so it waits only for a
    * moment and then fails with StoreBusy: for work that can be done later.
    */
   readonly settled?: boolean;
   /**
-   * Blobs that must be live already because rows of this commit refer to them: [sha256, references added]. "parts": it
-   * holds the parts of a blob that arrived before this commit, which takes them over.
+   * Blobs that must be live already, because rows of this commit refer to them: [sha256, references added]. "parts": the entry keeps the parts
+   * of a blob that arrived before this commit, and the commit takes them over.
    */
   readonly uses?: readonly (readonly [sha256: Uint8Array, references: number, holds?: "parts"])[];
 }
@@ -235,7 +235,7 @@ export interface WrittenEvent {
   readonly session: string;
   readonly seq: number;
   readonly hash: Uint8Array;
-  /** The head it published. */
+  /** The head that the event published. */
   readonly head?: PublishedHead;
 }
 
@@ -251,7 +251,7 @@ export type Refusal =
   | {
       readonly reason:
         | ("session-exists" | "session-missing" | "session-deleted" | "session-partial" | "session-alias")
-        // Not there, and not to be made: its name reads like a locator.
+        // The session does not exist and must not be created: its name reads like a locator.
         | "session-reserved";
       readonly session: string;
     }

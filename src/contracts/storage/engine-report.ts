@@ -1,5 +1,5 @@
-// What the engine's own check says about its pages, its indexes and the tables it has: what no comparison of rows can
-// see, because a row is read through them.
+// The report of the engine's own check of its pages, indexes and tables. The checker cannot find this damage by comparing rows, because it
+// reads rows through them.
 import type { CheckReport } from "../check.ts";
 
 export interface EngineReport extends NonNullable<CheckReport["engine"]> {
@@ -12,7 +12,7 @@ export interface EngineDamage {
    * lists. schema: a table or an index is missing or is not what the migrations make.
    */
   readonly part: "index" | "page" | "schema";
-  /** Of the table or the index; the database itself has none. */
+  /** The name of the table or the index; null for the database itself. */
   readonly name: string | null;
   /** The first few messages of the engine. */
   readonly messages: readonly string[];

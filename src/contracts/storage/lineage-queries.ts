@@ -3,20 +3,20 @@ import type { Counts } from "../heads.ts";
 import type { ArchivedTable, LoggedTable, PortableRow } from "./portable-rows.ts";
 import type { MessageRow, NoParams, Read } from "./rows.ts";
 
-/** A stretch of a session's log on one branch, up to and with a seq. */
-export interface SegmentOfLogRow {
-  /** null: the row of the session is not there. */
+/** A stretch of a session's log: on one branch, up to and including a seq. */
+export interface LineageStretchRow {
+  /** null: the session's row is missing. */
   readonly session: string | null;
   readonly session_no: number;
   readonly branch: number;
   readonly upto: number;
-  /** How many clears it holds that hide what its branch inherited from other sessions. */
+  /** How many clears in the stretch hide messages that its branch inherited from other sessions. */
   readonly clears: number;
 }
 
 type Position = { session: number; branch: number; upTo: number };
 
-export type StatedRow = Pick<SegmentOfLogRow, "session_no" | "branch" | "upto">;
+export type StatedRow = Pick<LineageStretchRow, "session_no" | "branch" | "upto">;
 
 interface LineMessagesRow {
   readonly n: number;
@@ -29,7 +29,7 @@ interface ClearRow {
   readonly run: string | null;
 }
 
-/** At a head also a message that was erased; its content is NULL then. */
+/** A message as of a head. It may have been erased since; then its content is NULL. */
 export interface MessageAtRow extends Omit<MessageRow, "sha256" | "size"> {
   readonly sha256: Uint8Array | null;
   readonly size: number | null;
@@ -151,7 +151,7 @@ export interface InvocationRow {
   readonly source_fingerprint: string | null;
   readonly created_at: number;
   readonly completed_at: number | null;
-  /** Numbers of the rows named above, for the next version. */
+  /** The numbers of the rows that are named above, for the next version. */
   readonly callee_session_no: number | null;
   readonly caller_head_before: number | null;
   readonly callee_head_before: number | null;
@@ -172,15 +172,15 @@ export interface SpendingRow {
   readonly unknown_costs: number;
 }
 
-/** Of a session's log, what lies after a seq and up to another. */
+/** A session's events on a branch, after a seq and up to another. */
 export type StretchParams = { session: number; branch: number; after: number; upTo: number };
 
-/** Rows of a session, by its number, as they can leave the database. */
+/** A session's rows in their portable form, found by the session's number. */
 type ArchiveQueries = {
   readonly [T in LoggedTable as `archive.${T}`]: Read<{ session: number; after: number; upTo: number }, PortableRow>;
 } & { readonly [T in Exclude<ArchivedTable, LoggedTable> as `archive.${T}`]: Read<{ session: number }, PortableRow> };
 
-/** A version of an invocation, its event, and the one that began it. */
+/** A version of an invocation, its event, and the event that began the invocation. */
 interface NamingRow {
   readonly session: string;
   readonly seq: number;
@@ -190,48 +190,49 @@ interface NamingRow {
 }
 
 export interface LineageQueries extends ArchiveQueries {
-  /** Sessions that are here and inherit from one, also through others that are not. */
+  /** Sessions of this store that inherit from one, directly or through sessions that are not in this store. */
   "session.heirs": Read<{ session: number; limit: number }, { readonly id: string }>;
-  /** Invocations that name a session as callee or source, given twice, with their events. */
+  /** Invocations that name a session as callee or source, with their events. */
   "invocations.naming": Read<{ session: string }, NamingRow>;
-  /** Changes whenever one is added to them. */
+  /** A value that changes whenever an invocation that names the session is added. */
   "invocations.marked": Read<{ session: string }, { readonly value: string }>;
-  /** Sessions that one was made from, that were made from it, that it invoked or that invoked it: its number four times. */
+  /** Sessions that are linked with one: its sources, its forks, its callees and its callers. */
   "session.linked": Read<{ session: number }, { readonly id: string }>;
-  /** In the order of their ids. */
+  /** Heads with ids in a range, in the order of their ids. */
   "heads.between": Read<{ from: string; to: string; limit: number }, HeadRow>;
   "heads.beginning": Read<{ session: number; from: string; to: string; limit: number }, { readonly id: string }>;
-  /** Calls by session, provider and model; of each its newest version. One session, or (null) all. */
+  /** The spending of calls by session, provider and model, by the newest version of each call; of one session or (null) of all. */
   "calls.spending": Read<{ session: string | null }, SpendingRow>;
-  /** Blobs a payload names, in the order of the names. */
+  /** The blobs that a payload names, in the payload's order. */
   "blob.names": Read<{ sha256: Uint8Array }, { readonly sha256: Uint8Array }>;
-  /** From the newest to the oldest, down to a depth; the first is at depth 0. */
-  "lineage.current": Read<{ session: string; deepest: number }, SegmentOfLogRow>;
-  "lineage.at": Read<Position & { deepest: number }, SegmentOfLogRow>;
-  /** The newest head of the lineage, of whichever session, and how many rows begin after it. */
+  /** Stretches of a lineage from the newest to the oldest, down to a depth; the first is at depth 0. */
+  "lineage.current": Read<{ session: string; deepest: number }, LineageStretchRow>;
+  "lineage.at": Read<Position & { deepest: number }, LineageStretchRow>;
+  /** The newest head of the lineage, of any of its sessions. */
   "lineage.newestHead": Read<Position, HeadRow>;
+  /** How many rows of each kind begin after that head. */
   "lineage.countsSince": Read<Position, Counts>;
-  /** Stretches that hold values of the state, newest first; the newest that says something of a key. */
+  /** Stretches with values of the state, newest first. "lineage.statedKey": the newest stretch with a value of the key. */
   "lineage.stated": Read<{ session: string }, StatedRow>;
   "lineage.statedAt": Read<Position, StatedRow>;
   "lineage.statedKey": Read<{ session: string; key: string }, StatedRow>;
-  /** Live messages of a session and of what it inherits, those included that its clears hide. */
+  /** The number of live messages of a session and of what it inherits, including messages that its clears hide. */
   "lineage.messages": Read<{ session: string }, LineMessagesRow>;
   "lineage.agentMessages": Read<{ session: string; agent: string }, LineMessagesRow>;
   "lineage.runMessages": Read<{ session: string; agent: string; run: string }, LineMessagesRow>;
   "lineage.clears": Read<{ session: number; branch: number; upTo: number }, ClearRow>;
   "messages.at": Read<StretchParams & { erasedAfter: number; limit: number }, MessageAtRow>;
   "messages.lastAt": Read<StretchParams & { erasedAfter: number; limit: number }, MessageAtRow>;
-  /** How many messages were not erased by then, by agent; run is null. The second by agent and run. */
+  /** How many messages were not erased by a seq: by agent, with run null. "messages.countRuns": by agent and run. */
   "messages.count": Read<StretchParams & { erasedAfter: number }, CountedMessagesRow>;
   "messages.countRuns": Read<StretchParams & { erasedAfter: number }, CountedMessagesRow>;
-  /** The last erasure of a message in the stretch; null: none was erased. */
+  /** The seq of the last erasure of a message of the stretch; null: no message was erased. */
   "messages.erasedUpTo": Read<StretchParams, { readonly value: number | null }>;
   /** How many rows of each kind begin in the stretch. */
   "lineage.counts": Read<StretchParams, Counts>;
   /** The position of the session's branch: its newest head, and how many rows begin after it. */
   "branch.position": Read<{ session: string }, BranchPositionRow>;
-  // What an erasure keeps for live forks: the stretches they inherit, and what these hold.
+  // What an erasure keeps for live forks: the stretches that they inherit, and the rows and blobs of these.
   "branches.needed": Read<{ session: number }, { readonly branch: number; readonly upto: number }>;
   "remains.list": Read<
     NoParams,
@@ -240,15 +241,15 @@ export interface LineageQueries extends ArchiveQueries {
   "session.namers": Read<{ session: number; limit: number }, { readonly id: string }>;
   "session.names": Read<{ session: number }, { readonly no: number; readonly id: string }>;
   "remains.messages": Read<{ session: number }, { readonly n: number }>;
-  /** Events that are there, and those of them that others inherit. */
+  /** The number of a session's events that are stored, and how many of them other sessions inherit. */
   "remains.events": Read<{ session: number }, { readonly n: number; readonly kept: number }>;
   "head.get": Read<{ id: string }, HeadRow>;
   "head.current": Read<{ session: string }, HeadRow>;
   /**
-   * The newest at or before, including an aborted one: an aborted head is continued only when the caller names its id.
+   * The newest head at or before a seq, including an aborted one: a session continues an aborted head only if the caller names its id.
    */
   "head.before": Read<{ session: number; branch: number; upTo: number }, HeadRow>;
-  /** Newest first. */
+  /** A session's heads, newest first. */
   "heads.list": Read<{ session: string; before: number; limit: number }, HeadRow>;
   "heads.oldest": Read<{ session: string; after: number; limit: number }, HeadRow>;
   "heads.at": Read<StretchParams, HeadRow>;
@@ -262,6 +263,6 @@ export interface LineageQueries extends ArchiveQueries {
   "snapshot.get": Read<{ session: string; seq: number }, SnapshotRow>;
   "invocations.at": Read<StretchParams & { upTo: number }, InvocationRow>;
   "invocation.get": Read<{ session: string; first: number }, InvocationRow>;
-  /** The session itself, and those that wait for it by running invocations, directly or through others. */
+  /** The session itself, and the sessions that wait for it by running invocations, directly or through others. */
   "invocations.waiting": Read<{ session: string }, { readonly id: string }>;
 }

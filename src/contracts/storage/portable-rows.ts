@@ -1,5 +1,5 @@
-// Rows as they leave one store and enter another: the same columns, with ids and hashes where a database keeps numbers of
-// its own (rule ST5). Reads, writes and the file of an archive are all made from this one list.
+// Portable rows: the form in which rows leave one store and enter another. They have the same columns, with ids and hashes in place of a
+// database's own numbers (rule ST5). The reads, the writes and the file of an archive are all derived from this one list.
 
 import type { ColumnType, TableShape } from "./table-shape.ts";
 import { TABLES } from "./tables.ts";
@@ -17,7 +17,7 @@ const EVENT_ROW_TABLES = [
   "state",
 ] as const;
 
-/** In the order in which they are written: a row comes after those it refers to. */
+/** The tables of an archive in the order in which they are written: a row comes after the rows that it refers to. */
 export const ARCHIVED_TABLES = [
   "sessions",
   "heads",
@@ -50,10 +50,10 @@ export type ArchivedTable =
   | "captures"
   | RunTable;
 
-/** Of runs, read whole. */
+/** The tables of runs. All rows of a session are read at once. */
 type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
 
-/** Those whose rows belong to an event: read by stretches of the log. The others are read whole. */
+/** Tables with one event for each row; they are read by stretches of the log. Of the other tables, all rows of a session are read at once. */
 export const LOGGED_TABLES = ["events", "branches", "heads", ...EVENT_ROW_TABLES] as readonly LoggedTable[];
 
 export type LoggedTable = Exclude<
@@ -63,18 +63,18 @@ export type LoggedTable = Exclude<
 
 export type PortableCell = null | number | string | Uint8Array;
 
-/** By the portable names of the columns. A blob is its sha256; an agent, session or head is its id. */
+/** Values by portable column name. A blob is its sha256; an agent, session or head is its id. */
 export type PortableRow = Readonly<Record<string, PortableCell>>;
 
 export interface PortableColumn {
-  /** In the table. */
+  /** The column's name in the table. */
   readonly column: string;
-  /** In a portable row. */
+  /** The column's name in a portable row. */
   readonly name: string;
   readonly type: "int" | "real" | "text" | "bytes" | "blob" | "agent" | "session" | "head";
 }
 
-/** Columns that hold the number of a row. */
+/** Columns with the number of a row. */
 const NUMBERS: Readonly<Record<string, "agent" | "session" | "head">> = {
   agent_no: "agent",
   session_no: "session",

@@ -1,4 +1,4 @@
-// The named reads storage answers, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
+// The named reads of storage, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
 
 import type { BlobQueries } from "./blob-queries.ts";
 import type { CaptureQueries } from "./capture-queries.ts";
@@ -29,8 +29,8 @@ import type { RunQueries } from "./run-queries.ts";
 import type { ErasedScope, EventScope, ScopeParams } from "./statement-names.ts";
 import type { TraceQueries } from "./trace-queries.ts";
 
-/** A session's number, a branch of it, and the last seq that counts. */
-type Segment = { session: number; branch: number; upTo: number };
+/** A stretch of a session's log: the session's number, a branch, and the last seq. */
+type LogStretch = { session: number; branch: number; upTo: number };
 
 /** What an erasure would remove: rows, blobs and bytes that only they refer to, and keys outside the database. */
 type ErasureQueries = {
@@ -47,10 +47,10 @@ export interface Queries
     RunQueries,
     CheckQueries,
     TraceQueries {
-  // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
+  // Sessions by id or alias. Lists are newest first; `before` is the number of the last session of the page before.
   "session.get": Read<{ id: string }, SessionRow>;
   "session.byAlias": Read<{ name: string }, SessionRow>;
-  /** "" when the session it names is no longer there. */
+  /** The session of an alias; "" if the session was deleted. */
   "alias.get": Read<{ name: string }, { readonly session: string }>;
   "session.aliases": Read<{ session: string }, { readonly name: string }>;
   "sessions.list": Read<SessionListParams, SessionRow>;
@@ -68,34 +68,34 @@ export interface Queries
   "annotation.get": Read<{ session: string; seq: number }, StoredPayload>;
   "events.at": Read<{ session: string; seq: number }, PlacedEventRow>;
 
-  // history: live messages only, in seq order
+  // History: live messages only, in the order of their seqs.
   "history.range": Read<
-    Segment & { agent: string; after: number; since: number; limit: number; offset: number },
+    LogStretch & { agent: string; after: number; since: number; limit: number; offset: number },
     MessageRow
   >;
   "history.rangeRun": Read<
-    Segment & { agent: string; run: string; after: number; since: number; limit: number; offset: number },
+    LogStretch & { agent: string; run: string; after: number; since: number; limit: number; offset: number },
     MessageRow
   >;
-  "history.last": Read<Segment & { agent: string; after: number; since: number; limit: number }, MessageRow>;
+  "history.last": Read<LogStretch & { agent: string; after: number; since: number; limit: number }, MessageRow>;
   "history.lastRun": Read<
-    Segment & { agent: string; run: string; after: number; since: number; limit: number },
+    LogStretch & { agent: string; run: string; after: number; since: number; limit: number },
     MessageRow
   >;
-  "history.session": Read<Segment & { after: number; since: number; limit: number; offset: number }, MessageRow>;
-  "history.sessionLast": Read<Segment & { after: number; since: number; limit: number }, MessageRow>;
+  "history.session": Read<LogStretch & { after: number; since: number; limit: number; offset: number }, MessageRow>;
+  "history.sessionLast": Read<LogStretch & { after: number; since: number; limit: number }, MessageRow>;
   "history.sessionRun": Read<
-    Segment & { run: string; after: number; since: number; limit: number; offset: number },
+    LogStretch & { run: string; after: number; since: number; limit: number; offset: number },
     MessageRow
   >;
-  "history.sessionRunLast": Read<Segment & { run: string; after: number; since: number; limit: number }, MessageRow>;
+  "history.sessionRunLast": Read<LogStretch & { run: string; after: number; since: number; limit: number }, MessageRow>;
   "history.byAgent": Read<{ agent: string; since: number; limit: number }, MessageRow>;
-  "history.count": Read<Segment & { agent: string }, { readonly n: number }>;
-  "history.countRun": Read<Segment & { agent: string; run: string }, { readonly n: number }>;
+  "history.count": Read<LogStretch & { agent: string }, { readonly n: number }>;
+  "history.countRun": Read<LogStretch & { agent: string; run: string }, { readonly n: number }>;
   "history.countUpTo": Read<{ seq: number; agent: string; session: string }, { readonly n: number }>;
   "history.byKey": Read<{ session: string; key: string }, MessageRow & { readonly branch: number }>;
 
-  // inline content by hash: the index covers rows up to a number; a lookup that needs more brings it up to date
+  // Inline content by hash. The index covers rows up to a number; a lookup that needs more rows extends it.
   "inline.lag": Read<NoParams, { readonly upto: number; readonly newest: number }>;
   "inline.get": Read<{ prefix: Uint8Array; sha256: Uint8Array }, InlineContentRow>;
   "inline.scan": Read<{ after: number; upTo: number; sha256: Uint8Array }, InlineContentRow>;
@@ -105,12 +105,12 @@ export interface Queries
   // state
   "state.current": Read<{ session: number; branch: number }, StateRow>;
   "state.key": Read<{ session: number; branch: number; key: string }, StateRow>;
-  "state.at": Read<Segment & { upTo: number }, StateRow>;
-  "state.keyAt": Read<Segment & { upTo: number; key: string }, StateRow>;
+  "state.at": Read<LogStretch & { upTo: number }, StateRow>;
+  "state.keyAt": Read<LogStretch & { upTo: number; key: string }, StateRow>;
 
-  // agents and blocks: "agent.get" also finds a deleted one, the others never do; blocks are in the agent's order
+  // Agents and blocks. "agent.get" also finds a deleted agent, the other reads do not. Blocks are in the agent's order.
   "agent.get": Read<{ id: string }, AgentRow>;
-  // Newest first, or oldest first; `last` is the number of the last one seen.
+  // Agents, newest first or oldest first; `last` is the number of the last agent of the page before.
   "agents.list": Read<AgentListParams, AgentRow>;
   "agents.oldest": Read<AgentListParams, AgentRow>;
   "agents.byTag": Read<AgentListParams & { tag: string }, AgentRow>;
@@ -120,20 +120,20 @@ export interface Queries
   "block.byLabel": Read<{ agent: string; label: string }, BlockRow>;
   "block.users": Read<{ id: string }, BlockUserRow>;
   "blocks.users": Read<{ agent: string }, BlockUserRow>;
-  /** Of the agent's blocks, blobs of values that "block.drop" leaves to be taken apart or removed outside the database. */
+  /** Blobs with values of the agent's blocks that "block.drop" does not remove: they have parts, or are outside the database. */
   "blocks.discarded": Read<{ agent: string }, DiscardedRow>;
   "block.versions": Read<{ id: string; last: number; limit: number }, BlockVersionRow>;
   "block.versions.oldest": Read<{ id: string; last: number; limit: number }, BlockVersionRow>;
 
-  // tasks: boards in order of creation, tasks in their order
+  // Boards in the order of their creation, tasks in the order of their board.
   "board.get": Read<{ id: string }, BoardRow>;
   "boards.bySession": Read<{ session: string }, BoardRow>;
   "tasks.byBoard": Read<{ board: string }, TaskRow>;
   "tasks.bySession": Read<{ session: string }, TaskRow>;
   "task.get": Read<{ board: string; task: string }, TaskRow>;
 
-  // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
-  // and `outside` is the part of `stored` that another place than the database keeps
+  // Statistics: a chunk counts as part of its blob, not as a blob. `referenced` counts a blob once for each row that refers to it;
+  // `outside` is the part of `stored` that is outside the database.
   "stats.tables": Read<
     NoParams,
     { readonly name: string; readonly rows: number; readonly deleted: number | null; readonly partial: number }
@@ -166,7 +166,7 @@ interface BlockVersionRow {
 type AgentListParams = { last: number; agentType: Filter<string>; limit: number };
 
 export type SessionListParams = {
-  /** The number of the last that was seen. */
+  /** The number of the last row of the page before. */
   last: number;
   status: Filter<string>;
   createdAfter: number;

@@ -1,10 +1,10 @@
-// The rows that the named reads give, as both engines answer; queries.ts says which read gives which.
+// The rows that the named reads return, the same on both engines; queries.ts says which read returns which rows.
 
-/** The blob columns a read joins beside its row. */
+/** The columns of a row's blob, which a read joins to the row. */
 export interface StoredPayload {
   readonly sha256: Uint8Array;
   readonly size: number;
-  /** null: the row names a blob that is not there. */
+  /** null: the blob that the row names is missing. */
   readonly form: number | null;
   readonly body: Uint8Array | null;
   readonly store: string;
@@ -51,13 +51,13 @@ export interface EventRow {
   readonly hash: Uint8Array;
 }
 
-/** The columns of the message are NULL where the event added none; those of its content also when it was erased. */
+/** The columns of the message are NULL if the event added none. The columns of its content are also NULL if it was erased. */
 export interface PlacedEventRow extends EventRow {
   readonly branch: number;
 }
 
 export interface WholeEventRow extends PlacedEventRow {
-  /** "": the row names an agent that is not there. */
+  /** "": the agent that the row names is missing. */
   readonly agent: string | null;
   readonly role: string | null;
   readonly run: string | null;
@@ -67,7 +67,7 @@ export interface WholeEventRow extends PlacedEventRow {
   readonly words: Uint8Array | null;
   /** The blob's number. */
   readonly content: number | null;
-  /** null: the row names a blob that is not there. */
+  /** null: the blob that the row names is missing. */
   readonly content_sha256: Uint8Array | null;
   readonly chars: number | null;
   readonly erased_seq: number | null;
@@ -90,18 +90,18 @@ export interface DiscardedRow {
   readonly key: string | null;
 }
 
-/** Messages, and the bytes of short contents in their rows. */
+/** How many messages there are, and how many bytes of inline content they have. */
 export interface InlineSizeRow {
   readonly n: number;
   readonly bytes: number;
 }
 
-/** A blob with the bytes of a short content; kept when something else holds it. */
+/** A blob with the same bytes as an inline content. An erasure keeps it if other rows refer to it. */
 export interface CopyRow extends DiscardedRow {
   readonly kept: number;
 }
 
-/** One blob an erasure has released: the rows of the scope that refer to it, and all that still holds it. */
+/** A blob that an erasure has released: how many rows of the scope refer to it, and how many other rows and blobs still do. */
 export interface ErasableRow extends DiscardedRow {
   readonly rows: number;
   readonly refs: number;
@@ -158,7 +158,7 @@ export interface BlockUserRow {
   readonly version: number;
 }
 
-/** A value, or (`given` 0) that there is none from here on: of this key, or of any when the key is "". */
+/** A value of the state; `given` 0: from here on the key has no value, or no key has one if the key is "". */
 export interface StateRow extends StoredPayload {
   readonly key: string;
   readonly seq: number;
@@ -208,7 +208,7 @@ export interface BlobRow {
   readonly epoch: number;
   readonly condemned: number | null;
   readonly created_at: number;
-  /** 1 when another blob holds it: as its chunk, or because it names it. */
+  /** 1 if another blob has this one as a chunk, or names it. */
   readonly linked: number;
 }
 

@@ -11,7 +11,7 @@ export interface RunRow {
   readonly seq: number;
   readonly branch: number;
   readonly parent: string | null;
-  /** 1: it works in its parent's session. 2: and its messages are cleared when it ends. */
+  /** 1: the run works in its parent's session. 2: its messages are also cleared when it ends. */
   readonly nested: number;
   readonly agent: string;
   readonly agent_version: string;
@@ -23,11 +23,11 @@ export interface RunRow {
   readonly owner: string | null;
   readonly iteration: number;
   readonly checkpoint_seq: number | null;
-  /** When a worker should look at it: 0 at once; null only when it is signalled. */
+  /** When a worker may continue the run: 0 at once; null only after a signal or an answer. */
   readonly wake_at: number | null;
   readonly waits: string | null;
   readonly cancel: number;
-  /** Asked to pause until then, when its iteration ends. */
+  /** A caller asked for a pause until this time; it begins when the iteration ends. */
   readonly pause_at: number | null;
   readonly stop: string | null;
   readonly limits: Uint8Array;
@@ -40,7 +40,7 @@ export interface RunRow {
   readonly ended_at: number | null;
 }
 
-/** An event of a run, with the payload it carries; `sha256` is null where it carries none. */
+/** An event of a run with its payload; `sha256` is null if the event has none. */
 export interface JournalRow extends Omit<StoredPayload, "sha256" | "size"> {
   readonly seq: number;
   readonly branch: number;
@@ -68,13 +68,13 @@ export interface DecisionRow {
 export interface CheckpointRow extends JournalRow {
   readonly session: string;
   readonly agent: string;
-  /** "" when it belongs to no run. */
+  /** "" if the question belongs to no run. */
   readonly run: string;
   readonly iteration: number;
 }
 
 export type RunListParams = {
-  /** The number of the last that was seen. */
+  /** The number of the last run of the page before. */
   last: number;
   session: Filter<string>;
   agent: Filter<string>;
@@ -84,16 +84,16 @@ export type RunListParams = {
   limit: number;
 };
 
-/** Page by page, by seq. */
+/** Events of a run page by page, in the order of their seqs. */
 type JournalPageParams = { session: number; run: string; after: number; upTo: number; limit: number };
 type RunPageParams = { session: number; run: string; after: number; limit: number };
 
-/** The last that was seen. */
+/** `session` and `seq` of the last row of the page before. */
 type AfterSeqParams = { session: number; seq: number; limit: number };
 
 export interface RunQueries {
   "run.get": Read<{ id: string }, RunRow>;
-  /** The session of the run with this id; 0 when a run had this id and was deleted. */
+  /** The session of the run with this id; 0 if a run had this id and was deleted. */
   "run.taken": Read<{ id: string }, { readonly session_no: number }>;
   "runs.beginning": Read<{ from: string; to: string; limit: number }, RunRow>;
   "run.active": Read<{ session: string }, RunRow>;
@@ -106,21 +106,21 @@ export interface RunQueries {
   "runs.byStatus": Read<RunListParams & { status: string }, ListedRunRow>;
   "runs.byStatus.oldest": Read<RunListParams & { status: string }, ListedRunRow>;
   "runs.children": Read<{ parent: string }, RunRow>;
-  /** Runs that have an owner. */
   "runs.newest": Read<{ session: string }, { readonly value: number | null }>;
-  /** Their first events, also of those that were deleted. */
+  /** The first events of a session's runs, also of deleted runs. */
   "runs.createdAfter": Read<{ session: number; after: number; limit: number }, JournalRow & { readonly run: string }>;
+  /** Runs that have an owner. */
   "runs.owned": Read<{ after: number; limit: number }, RunRow>;
   "runs.due": Read<{ now: number; limit: number }, RunRow>;
   "run.journal": Read<JournalPageParams, JournalRow>;
   "run.events": Read<JournalPageParams, PlacedEventRow>;
   "run.event": Read<{ session: string; seq: number }, JournalRow>;
-  /** Of a run, as the checker reads those of a session. */
+  /** The signals, decisions and checkpoints of one run, in the form in which the checker reads those of a session. */
   "run.signals": Read<RunPageParams, CheckedRunPartRow>;
   "run.decisions": Read<RunPageParams, CheckedRunPartRow>;
   "run.checkpoints": Read<RunPageParams, CheckedRunPartRow>;
   "signal.next": Read<{ run: string; name: string }, JournalRow>;
-  /** Those that wait for an answer. Newest first, as all of these; the names that end in oldest are the other way round. */
+  /** Questions that wait for an answer. This and the next reads list the newest first, and reads whose names end in "oldest" list the oldest first. */
   "decisions.open": Read<AfterSeqParams, DecisionRow>;
   "decisions.open.oldest": Read<AfterSeqParams, DecisionRow>;
   "decisions.answered": Read<AfterSeqParams, DecisionRow>;

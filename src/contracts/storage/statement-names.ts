@@ -1,8 +1,8 @@
-// The changes of many rows that a commit may ask for by name, and what erasures cover; see commit.ts.
+// The names of the statements that change many rows in a commit, and the scopes of erasures; see commit.ts.
 
 /**
- * What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session; work is
- * what evals, calls, snapshots and heads carry.
+ * The scope of an erasure: an agent's messages in a session, the messages of one run, or all content of one kind in a session. "work" is the
+ * payloads of evals, calls, snapshots and heads.
  */
 export type ErasedScope =
   | "messages"
@@ -11,17 +11,17 @@ export type ErasedScope =
   | "allState"
   | "allAnnotations"
   | "allWork"
-  /** What the events of a run carry. */
+  /** The payloads of a run's events. */
   | "journal"
-  /** Checkpoints of loops that are not ours. */
+  /** Checkpoints that other loops saved. */
   | "saved"
-  /** One capture, by its id, or all of a session. */
+  /** One capture by its id, or all captures of a session. */
   | "capture"
   | "allCaptures";
 
 type OfSession = { session: number };
 
-/** The parameters that choose the rows of a scope; `session` and `agent` are numbers of rows. */
+/** The parameters that select the rows of a scope; `session` and `agent` are row numbers. */
 export interface ScopeParams {
   messages: OfSession & { agent: number; upTo: number };
   run: OfSession & { agent: number; run: string; upTo: number };
@@ -35,13 +35,13 @@ export interface ScopeParams {
   allCaptures: OfSession;
 }
 
-/** The scopes whose content may stand in the rows of events. */
+/** The scopes with content that may be inline in the rows of events. */
 export type EventScope = "messages" | "run" | "allMessages" | "journal" | "saved";
 
-/** Tables of a log that hold what can be erased. */
+/** The tables of a log with content that can be erased. */
 export type ErasedRow = "events" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "state" | "annotations";
 
-/** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
+/** Statements with a constant text that change many rows; storage/sql/statements.ts has the texts. */
 export type StatementName =
   | "session.describe"
   | "session.born"
@@ -57,8 +57,8 @@ export type StatementName =
   | "session.forget"
   | "invocation.link"
   | "run.move"
-  | "run.goOn"
-  | "run.takeUp"
+  | "run.progress"
+  | "run.continueFrom"
   | "run.beat"
   | "run.admit"
   | "signal.take"

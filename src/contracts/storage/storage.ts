@@ -7,32 +7,32 @@ import type { Commit, Outcome } from "./commit.ts";
 import type { EngineReport } from "./engine-report.ts";
 import type { Queries, QueryName } from "./queries.ts";
 
-/** The name for which a worker calls Storage.changed() to wait for runs that are due. No session has this id. */
+/** The name for which a worker calls Storage.waitForChange() to wait for runs that are due. No session has this id. */
 export const DUE = "";
 
 export interface Storage {
   readonly engine: "sqlite" | "postgres";
-  /** How this engine says what its SQL says in its own way. */
+  /** The SQL fragments in which this engine differs. */
   readonly fragments: SqlFragments;
   readonly environment: Environment;
   commit(commit: Commit): Promise<Outcome>;
   query<N extends QueryName>(name: N, params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]>;
   /**
-   * One SELECT of the compiler of queries, `?` for a parameter. Read-only, on a connection of its own and outside the
-   * event loop's thread; QueryTimeout when it takes longer, LimitExceeded when it gives more rows.
+   * Runs one SELECT of the query compiler, with `?` for each parameter. It is read-only, and runs on its own connection outside the
+   * event loop's thread. QueryTimeout if it takes too long, LimitExceeded if it returns too many rows.
    */
   inspect(sql: string, params: readonly InspectParam[], limits: InspectLimits): Promise<readonly InspectRow[]>;
   /** Resolves when the session may have new events, or the time is over. It may resolve too often or too late. */
-  changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
-  /** For a reader of a session's log that waits for more of it. All followers of a handle cost as much as one. */
+  waitForChange(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
+  /** Returns a follower for a reader that waits for new events of a session. All followers of a handle cost as much as one. */
   follow(session: string): LogFollower;
   /** Returns the space of deleted rows to the file, and overwrites their content. */
   reclaim(): Promise<void>;
-  /** Writes all that is there anew, so that nothing else is left; takes room for a second copy, and writers wait. */
+  /** Rewrites the whole database, so that no deleted content is left in it. This needs disk space for a second copy, and writers wait. */
   rewrite(): Promise<void>;
-  /** The engine's own check of its pages, indexes and tables; outside the event loop's thread where the engine is in it. */
+  /** Runs the engine's own check of its pages, indexes and tables, always outside the event loop's thread. */
   examine(): Promise<EngineReport>;
-  /** Bytes the database takes on disk. */
+  /** The size of the database on disk in bytes. */
   size(): Promise<number>;
   close(): Promise<void>;
 }
@@ -48,15 +48,15 @@ export interface LogMark {
  * takes a mark, reads, and waits for what is new since the mark.
  */
 export interface LogFollower {
-  /** Taken before a read: what is written from here on is either read or notified. */
+  /** Takes a mark before a read: the reader either reads what is written from then on, or is notified of it. */
   mark(): LogMark;
   /**
    * Resolves when the log is longer than `after`, or the session or the store is gone, and also after stop(). The mark may be
    * that of another follower of the session whose read this one shares.
    */
-  grown(after: number, mark: LogMark): Promise<void>;
-  /** Resolves when the store answers again: for a reader whose read failed. */
-  looked(): Promise<void>;
+  waitForEvents(after: number, mark: LogMark): Promise<void>;
+  /** Resolves when the store answers again. For a reader after a failed read. */
+  waitForStore(): Promise<void>;
   stop(): void;
 }
 
@@ -74,27 +74,27 @@ export interface SqlFragments {
   readonly real: string;
   readonly text: string;
   readonly bytes: string;
-  /** Places in a text. */
+  /** The name of the type for positions in a text. */
   readonly offset: string;
-  /** Follows a text that no column gave, so that it compares bytewise like the columns do. */
+  /** Follows a text that is no column, so that it is compared bytewise as columns are. */
   readonly collate: string;
-  /** The text that a column of UTF-8 bytes holds; NULL when it holds a NUL character. */
+  /** The text in a column of UTF-8 bytes; NULL if it contains a NUL character. */
   utf8(bytes: string): string;
-  /** Lower-case hexadecimal digits. */
+  /** The bytes as lower-case hexadecimal digits. */
   hex(bytes: string): string;
   /** A number as people write it: 2 and 2.5. */
   numberText(number: string): string;
-  /** From 1; 0 when it is not there. */
+  /** The position of the part in the text, from 1; 0 if the text does not contain it. */
   position(text: string, part: string): string;
-  /** The terms of a recursive query that refer to `name`, as one term: `arms` are given the name to refer to it by. */
+  /** Combines the terms of a recursive query that refer to `name` into one term. Each arm gets the name by which it refers to the query. */
   recursive(name: string, arms: readonly ((name: string) => string)[]): string;
-  /** Rows of a JSON array of arrays, which is the parameter `?`. */
+  /** The rows of the parameter `?`, a JSON array of arrays. */
   jsonRows(columns: readonly ("int" | "real" | "text")[]): string;
   /**
-   * The text of a field of a JSON object kept as UTF-8 bytes; NULL when it is not there, and in every field of an object that
-   * holds a NUL character.
+   * The text of a field of a JSON object that is stored as UTF-8 bytes. NULL if there is no such field, and for every field of an object that
+   * contains a NUL character.
    */
   jsonField(bytes: string, ...path: readonly string[]): string;
-  /** Precedes a statement to get its query plan. */
+  /** Stands before a statement to get its query plan. */
   readonly explain: string;
 }

@@ -1,4 +1,4 @@
-// The named reads of the checker for what belongs to no session: blobs and the rows that name them, agents and blocks.
+// The named reads of the checker for rows that belong to no session: blobs and the rows that name them, agents and blocks.
 import type { AgentRow, Read } from "./rows.ts";
 
 type Bytes = Uint8Array;
@@ -24,7 +24,7 @@ export interface CheckedBlockRow {
   readonly version: number;
   readonly created_at: number;
   readonly updated_at: number;
-  /** Of its versions: the highest number, how many, and when the first and the current one were written. */
+  /** The block's versions: the highest number, how many there are, and when the first and the current one were written. */
   readonly newest: number | null;
   readonly versions: number;
   readonly first_at: number | null;
@@ -34,10 +34,10 @@ export interface CheckedBlockRow {
 /** How many blobs "check.refsOf" and "check.referrers" look up at once. */
 export const REFS_ASKED = 16;
 
-/** The numbers of REFS_ASKED blobs: `blob_0` and so on, 0 where there are fewer. */
+/** The numbers of REFS_ASKED blobs: `blob_0` and so on; 0 if there are fewer. */
 export type AskedBlobs = Readonly<Record<`blob_${number}`, number>>;
 
-/** The keys in whose order the rows that name blobs are read. */
+/** The keys that order the rows that name blobs. */
 export interface ReferenceKeys {
   readonly annotations: { readonly session_no: number; readonly seq: number };
   readonly state: {
@@ -55,7 +55,7 @@ export interface ReferenceKeys {
 
 export type ReferenceTable = keyof ReferenceKeys;
 
-/** The numbers of the blobs that a row names: `blob_0` and so on, null where it names none. */
+/** The numbers of the blobs that a row names: `blob_0` and so on; null if a column names none. */
 export type ReferenceRow<T extends ReferenceTable> = ReferenceKeys[T] &
   Readonly<Record<`blob_${number}`, number | null>>;
 
@@ -64,9 +64,9 @@ type References = {
 };
 
 export interface StoreCheckQueries extends References {
-  /** The number of the last of so many events after another. */
+  /** The number of the last event among the next `limit` events after another. */
   "check.eventsUpTo": Read<{ after: number; limit: number }, { readonly upto: number | null }>;
-  /** The blobs that events after a number and up to another name. */
+  /** The blobs that are named by events after a number and up to another. */
   "check.refs.events": Read<{ after: number; upTo: number }, { readonly blob_no: number }>;
   "check.blockRefs": Read<
     { afterBlock: string; afterVersion: number; limit: number },
@@ -75,7 +75,7 @@ export interface StoreCheckQueries extends References {
       readonly version: number;
       readonly edit: string;
       readonly at: number;
-      /** null: there is no such block. */
+      /** null: the block is missing. */
       readonly block: string | null;
       readonly value_no: number;
       readonly value: Bytes | null;
@@ -83,26 +83,26 @@ export interface StoreCheckQueries extends References {
   >;
   "check.agents": Read<{ after: number; limit: number }, AgentRow>;
   "check.agentTags": Read<{ agent: number }, { readonly tag: string }>;
-  /** Tags of agents that are not there. */
+  /** Tags whose agent is missing. */
   "check.strayTags": Read<{ limit: number }, { readonly tag: string; readonly agent_no: number }>;
   "check.blocks": Read<{ after: string; limit: number }, CheckedBlockRow>;
-  /** Blocks of agents where the agent or the block is not there. */
+  /** Assignments of blocks to agents where the agent or the block is missing. */
   "check.strayBlocks": Read<
     { limit: number },
     { readonly agent: string | null; readonly agent_no: number; readonly block_id: string }
   >;
-  /** The same of a few blobs, at one moment. */
+  /** The reference counts of a few blobs at one moment. */
   "check.refsOf": Read<
     AskedBlobs,
     { readonly no: number; readonly sha256: Bytes; readonly refs: number; readonly n: number }
   >;
   "check.blobs": Read<{ after: number; limit: number }, CheckedBlobRow>;
-  /** What a blob names: attachments of a message. `sha256` is null when it is not there. */
+  /** The blobs that a blob names: attachments of a message. `sha256` is null if such a blob is missing. */
   "check.named": Read<
     { parent: Bytes; afterOrd: number; limit: number },
     { readonly ord: number; readonly sha256: Bytes | null }
   >;
-  /** A few rows that refer to each of these blobs, or to one that names it: of a session, or versions of a block. */
+  /** A few rows that refer to each of these blobs, or to a blob that names it: rows of a session, or versions of a block. */
   "check.referrers": Read<
     AskedBlobs,
     { readonly no: number; readonly session: string | null; readonly block: string | null; readonly seq: number }

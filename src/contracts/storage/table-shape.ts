@@ -1,14 +1,14 @@
 // How the lists of tables.ts describe a table.
 
 /**
- * serial: integer key given by the database, in order of insertion; never leaves it.
- * blobref: written as a sha256, kept as the integer key of the blob.
+ * serial: an integer key that the database assigns in the order of insertion; it never leaves the database.
+ * blobref: written as a SHA-256, stored as the blob's integer key.
  */
 export type ColumnType = "serial" | "int" | "real" | "text" | "bytes" | "blobref";
 
 export interface TableShape {
   readonly columns: Readonly<Record<string, ColumnType>>;
-  /** What a put replaces and a remove names; none: rows are neither replaced nor removed one by one. */
+  /** The columns by which a put replaces a row and a remove names it. Empty: single rows are neither replaced nor removed. */
   readonly key: readonly string[];
   /** Columns that only the row's own checksum proves: see core/checksum.ts. */
   readonly checksum?: readonly string[];

@@ -268,7 +268,7 @@ export const TABLES = {
       chars: "int",
       erased_seq: "int",
     },
-    // Never replaced, and removed only with their session.
+    // Rows are never replaced, and removed only with their session.
     key: [],
   },
   word_refs: { columns: { prefix: "bytes", event_no: "int" }, key: ["prefix", "event_no"] },
@@ -365,14 +365,14 @@ interface ColumnValues {
   blobref: Uint8Array | null;
 }
 
-/** One row of a table as it is written; a column left out is NULL (or filled in by the commit, see commit.ts). */
+/** One row of a table as it is written. A column that is left out is NULL, or the commit fills it in (see commit.ts). */
 export type RowOf<T extends TableName> = {
   readonly [C in keyof Tables[T]["columns"]]?: Tables[T]["columns"][C] extends ColumnType
     ? ColumnValues[Tables[T]["columns"][C]] | (Tables[T]["columns"][C] extends "int" ? Slot : never)
     : never;
 };
 
-/** Stands for a number that only the commit knows: of an agent or of a session the commit uses by their ids, or of the event's own. */
+/** Stands for a number that only the commit knows: of an agent or a session, by its id, or the event's own session, branch or seq. */
 export type Slot =
   | { readonly agent: string }
   | { readonly session: string }

@@ -8,7 +8,7 @@ export interface TracedEventRow extends EventRow {
 
 export interface TraceQueries {
   "trace.events": Read<{ session: string; after: number; limit: number }, TracedEventRow>;
-  /** The last turn that began on the branch before the seq, and where it ended. */
+  /** The last turn that began on the branch before the seq, and the seq at which it ended. */
   "trace.turn": Read<
     { session: string; branch: number; seq: number },
     { readonly first_seq: number; readonly ended: number | null }

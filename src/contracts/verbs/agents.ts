@@ -31,7 +31,7 @@ const described = {
 const AGENT = param("agent", ID);
 const LABEL = param("label", ID);
 const BLOCK_TEXT = text("messageBytes");
-/** What loadBlocks() gave may be given back: fields that are not the caller's to say are ignored. */
+/** A caller may pass what loadBlocks() returned: fields that callers cannot set are ignored. */
 const BLOCK = {
   kind: "record",
   isOpen: true,

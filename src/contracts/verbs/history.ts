@@ -17,7 +17,7 @@ import {
 
 const READ = sessionId(
   "a history is read",
-  "sessions.at() shows messages and state at a head; sessions.fork() goes on from one.",
+  "sessions.at() shows messages and state at a head; sessions.fork() continues from one.",
 );
 /** A message may be given as the scope of others: fields that are none of its own are ignored. */
 const scope = (session: ReturnType<typeof sessionId>) =>

@@ -51,7 +51,7 @@ export const RUN_INPUT = record("run", {
   input: optional(JSON_VALUE),
   limits: optional(RUN_LIMITS),
   priority: orElse(whole(-1000, 1000), 0),
-  // Three signs of life fit into it. If the event loop blocks longer than the lease, another worker may take over a live run.
+  // Three heartbeats fit into it. If the event loop blocks longer than the lease, another worker may take over a live run.
   leaseMs: orElse(whole(100, HOUR_MS), 10_000),
 });
 

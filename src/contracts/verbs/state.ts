@@ -5,7 +5,7 @@ const ttlMs = optional(whole(0, 1e15));
 const CHANGED = sessionId("state is changed");
 const READ = sessionId(
   "state is read",
-  "sessions.at() shows messages and state at a head; sessions.fork() goes on from one.",
+  "sessions.at() shows messages and state at a head; sessions.fork() continues from one.",
 );
 const VALUE = { kind: "entries", keys: "stateKeys", values: "stateValueBytes" } as const;
 

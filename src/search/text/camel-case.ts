@@ -8,7 +8,7 @@ export interface WordPart {
   readonly start: number;
 }
 
-/** Nothing for a word in one part. Single letters are left out: they are the i of iPhone, and nobody searches for that. */
+/** Returns [] if the word has one part. Parts of one letter are left out: the i of iPhone would match too much. */
 export function camelCaseParts(word: string): readonly WordPart[] {
   if (word === word.toLowerCase()) return [];
   const texts = word.split(BOUNDARY);

@@ -23,8 +23,8 @@ export async function deleteBlob(context: BlobContext, digest: Uint8Array): Prom
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const [row] = await context.storage.query("blob.head", { sha256: digest });
     if (row === undefined || row.form === FORM.holder) {
-      const inRow = await findInlineContent(context, digest);
-      if (inRow !== null) throw inUse(inRow);
+      const inline = await findInlineContent(context, digest);
+      if (inline !== null) throw inUse(inline);
       return false;
     }
     if (row.refs > 0) throw inUse(row);
@@ -173,7 +173,7 @@ export async function dropSegments(context: BlobContext, ids: readonly string[])
 
 /** A segment without a blob stays without one: blobs take segments only from blobs they grow from. */
 async function dropSegment(context: BlobContext, id: string): Promise<number> {
-  const frames = await context.storage.query("segment.frameHeads", { id });
+  const frames = await context.storage.query("segment.frameHeaders", { id });
   await commitOrThrow(context, {
     solo: true,
     writes: [

@@ -49,7 +49,7 @@ export async function extendSegment(
   const guards: Guard[] = [{ check: "segment.size", key: [id], expect: size }];
   const use = { id, length: content.length };
   if (content.length <= size) return { use, writes: [], guards, placed: null, replaced: [] };
-  const frames = await context.storage.query("segment.frameHeads", { id });
+  const frames = await context.storage.query("segment.frameHeaders", { id });
   if (content.length === SEGMENT_BYTES) {
     const digest = sha256(content);
     const placed = await context.byteStore.put(digest, seal(content));

@@ -71,11 +71,11 @@ for (const engine of ENGINES) {
       await ground.driver.transact(function* () {
         const sql = "INSERT INTO word_refs (prefix, event_no) SELECT ?, no FROM events WHERE words IS NOT NULL";
         const done = "UPDATE counters SET n = (SELECT max(no) FROM events) WHERE name = 'word_refs'";
-        const steps = [
+        const statements = [
           { kind: "query", sql, params: [prefix] },
           { kind: "query", sql: done, params: [] },
         ] as const;
-        yield { steps, last: true };
+        yield { statements, last: true };
       });
       expect(other.seq).toBeLessThan(said.seq);
       expect(await hf.blobs.resolveJson(said.ref)).toEqual({ content: said.content });

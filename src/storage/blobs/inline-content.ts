@@ -19,7 +19,7 @@ const MOST_COUNTED = 1000;
 export const PREFIX_BYTES = 8;
 
 /** A number that no row of blobs has. */
-export const IN_ROW = -1;
+export const INLINE_NO = -1;
 
 /** Inline content, with the session of its row and the guard that the row still has the content. */
 type InlineBlob = BlobRow & { readonly body: Uint8Array; readonly session: string; readonly guard: Guard };
@@ -28,7 +28,7 @@ export async function findInlineContent(context: BlobContext, digest: Uint8Array
   const found = (await findIndexed(context, digest)) ?? (await findUnindexed(context, digest));
   if (found === null) return null;
   return {
-    no: IN_ROW,
+    no: INLINE_NO,
     sha256: found.sha256,
     size: found.size,
     media: "application/json",
@@ -134,7 +134,7 @@ export async function pinInlineContent(context: BlobContext, digest: Uint8Array,
     const claim: BlobClaim = { media: found.media, utf8: true, refs: 0, expiresAt: NO_TIME, at };
     const blob = await placePlain(context, digest, found.body, claim);
     made.push(blob);
-    const sessions = [{ id: found.session, mode: "still", at }] as const;
+    const sessions = [{ id: found.session, mode: "lock", at }] as const;
     return { commit: { sessions, guards: [found.guard], blobs: [blob], writes: [pin] }, answer: () => true };
   });
   await byteStore.drop(made);

@@ -10,7 +10,7 @@ import { type ListOrder, listStart, readPage } from "../../core/cursor.ts";
 import { yieldToEventLoop } from "../../core/time-slice.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
-import { countInlineContent, IN_ROW } from "./inline-content.ts";
+import { countInlineContent, INLINE_NO } from "./inline-content.ts";
 
 const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
 
@@ -31,7 +31,7 @@ export async function statOf(context: BlobContext, row: BlobRow): Promise<BlobSt
     // A blob that only rows or a pin keep has no expiry.
     expiresAt: row.expires_at !== null && row.expires_at <= NO_TIME ? null : row.expires_at,
     pinned: row.pinned === 1,
-    references: row.no === IN_ROW ? await countInlineContent(context, row.sha256) : row.refs + row.linked,
+    references: row.no === INLINE_NO ? await countInlineContent(context, row.sha256) : row.refs + row.linked,
   };
 }
 

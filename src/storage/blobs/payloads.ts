@@ -21,15 +21,15 @@ import { LARGE_BYTES } from "./write.ts";
 const NONE: readonly never[] = [];
 
 /** Content up to this size is inline in its message's row: a blob of its own would cost several times as much. */
-const IN_ROW_BYTES = 1024;
+const INLINE_BYTES = 1024;
 
 export function createPayloads(storage: Storage, backend?: BlobBackend): Payloads {
   const context: BlobContext = { storage, byteStore: createByteStore(storage, backend) };
   return {
     preparing: (work) => preparing(context, work),
-    short: (bytes) => (bytes.length <= IN_ROW_BYTES ? inRow(context, bytes) : null),
+    prepareInline: (bytes) => (bytes.length <= INLINE_BYTES ? inlinePayload(context, bytes) : null),
     read: (stored) => read(context, stored),
-    inRow: async (digest) => {
+    findInline: async (digest) => {
       const found = await findInlineContent(context, digest);
       return found === null ? null : { bytes: found.body, session: found.session, guard: found.guard };
     },
@@ -45,7 +45,7 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
   };
 }
 
-function inRow({ storage }: BlobContext, bytes: Uint8Array): PreparedPayload {
+function inlinePayload({ storage }: BlobContext, bytes: Uint8Array): PreparedPayload {
   const salt = storage.environment.random(16);
   return { sha256: sha256(bytes), salt, blobs: NONE, writes: NONE, uses: NONE, inline: bytes };
 }
@@ -81,8 +81,8 @@ function prepare(
 ): PreparedPayload | Promise<PreparedPayload> {
   // Attachments are the caller's arrays, and a commit may wait in the queue.
   const bytes = options.owned === true ? given : new Uint8Array(given);
-  if (options.inRow === true && options.children === undefined && bytes.length <= IN_ROW_BYTES) {
-    return inRow(context, bytes);
+  if (options.inline === true && options.children === undefined && bytes.length <= INLINE_BYTES) {
+    return inlinePayload(context, bytes);
   }
   const digest = sha256(bytes);
   const salt = context.storage.environment.random(16);

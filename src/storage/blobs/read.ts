@@ -30,8 +30,8 @@ async function findLive(context: BlobContext, digest: Uint8Array): Promise<BlobW
   const [row] = await context.storage.query("blob.get", { sha256: digest });
   const there = row !== undefined && row.form !== FORM.holder;
   if (there && !isExpired(row, context.storage.environment.now())) return row;
-  const inRow = await findInlineContent(context, digest);
-  if (inRow !== null) return inRow;
+  const inline = await findInlineContent(context, digest);
+  if (inline !== null) return inline;
   throw there ? expired(digest) : notFound(digest);
 }
 

@@ -19,7 +19,7 @@ export async function sealSegment(context: BlobContext, id: string): Promise<boo
     if (segment === undefined || segment.used === null) return { answer: false };
     const { used, size } = segment;
     if (segment.sealed === 1 && used === size) return { answer: false };
-    replaced = await storage.query("segment.frameHeads", { id });
+    replaced = await storage.query("segment.frameHeaders", { id });
     const bytes = (await readSegment(context, { id, length: size, ...segment })).subarray(0, used);
     const digest = sha256(bytes);
     const placed = await byteStore.put(digest, seal(bytes));
@@ -51,7 +51,8 @@ export function frameWrite(id: string, start: number, size: number, placed: Stor
   return { op: "insert", table: "segment_frames", row: { segment_id: id, start, size, ...placed } };
 }
 
-/** Seals the open end of a grown blob; other blobs have none. */
+/** If the blob has segments, seals the last one, which may still grow. Blobs of chunks have no segments. */
+
 export async function sealBlob(context: BlobContext, row: BlobRow): Promise<void> {
   const last = (await context.storage.query("blob.segments", { blobNo: row.no })).at(-1);
   if (last === undefined) return;

@@ -16,7 +16,7 @@ import { type BlobClaim, FORM, isExpired } from "./claims.ts";
 import { deleteBlob } from "./drop.ts";
 import { collectGarbage, foreseeGarbage, type GcSettings } from "./gc.ts";
 import { storeGrown } from "./grow.ts";
-import { findInlineContent, IN_ROW, pinInlineContent } from "./inline-content.ts";
+import { findInlineContent, INLINE_NO, pinInlineContent } from "./inline-content.ts";
 import { listBlobs, statOf } from "./list.ts";
 import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
@@ -179,7 +179,7 @@ async function setPinned(context: BlobContext, digest: Uint8Array, pinned: 0 | 1
   const row = pinned === 1 ? await findLiveRow(context, digest) : await find(context, digest);
   if (row === null) throw notFound(digest);
   const pin: Write = { op: "run", statement: "blob.pin", params: [pinned, pinned, digest] };
-  if (row.no !== IN_ROW) return commitOrThrow(context, { uses: [[digest, 0]], writes: [pin] });
+  if (row.no !== INLINE_NO) return commitOrThrow(context, { uses: [[digest, 0]], writes: [pin] });
   if (pinned === 1 && !(await pinInlineContent(context, digest, pin))) throw notFound(digest);
 }
 

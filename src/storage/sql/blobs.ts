@@ -69,7 +69,7 @@ export const queries = () => ({
 
   "segment.get": `SELECT s.size, s.sealed, s.sha256, ${USED} AS used FROM segments s WHERE s.id = :id`,
   "segment.frames": `SELECT ${FRAME}, f.body FROM segment_frames f WHERE f.segment_id = :id ORDER BY f.start`,
-  "segment.frameHeads": `SELECT ${FRAME} FROM segment_frames f WHERE f.segment_id = :id ORDER BY f.start`,
+  "segment.frameHeaders": `SELECT ${FRAME} FROM segment_frames f WHERE f.segment_id = :id ORDER BY f.start`,
   // The id as an expression, or SQLite would walk all segments by their ids instead of the open ones by their time.
   "segments.unsealed": `
     SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= :touchedBefore AND s.id || '' > :after

@@ -54,7 +54,7 @@ export function judgeCommits(batch: readonly Commit[], snapshot: CommitSnapshot)
     if (alone && sessions.some((key) => touched.has(key))) return "later";
     const refusal = refuse(commit, snapshot, created);
     if (refusal !== null) return refusal;
-    const creates = (commit.sessions ?? []).filter((use) => use.mode !== "still" && !snapshot.sessions.has(use.id));
+    const creates = (commit.sessions ?? []).filter((use) => use.mode !== "lock" && !snapshot.sessions.has(use.id));
     if (creates.some((use) => named.has(use.id))) return "later";
     for (const name of names) named.add(name);
     for (const key of [...guards, ...sessions, ...(commit.guards ?? []).flatMap(leaseOf)]) touched.add(key);
@@ -65,7 +65,7 @@ export function judgeCommits(batch: readonly Commit[], snapshot: CommitSnapshot)
 
 function refuse(commit: Commit, snapshot: CommitSnapshot, created: ReadonlySet<string>): Refusal | null {
   for (const use of commit.sessions ?? []) {
-    if (use.mode === "still") continue;
+    if (use.mode === "lock") continue;
     const found = snapshot.sessions.get(use.id);
     const exists = found !== undefined || created.has(use.id);
     if (found?.gone) return { reason: found.gone, session: use.id };

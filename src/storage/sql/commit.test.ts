@@ -231,7 +231,7 @@ for (const engine of ENGINES) {
       const [before] = await storage.query("events.at", { session: "s", seq: 2 });
       await ground.driver.transact(function* () {
         yield {
-          steps: [
+          statements: [
             { kind: "query", sql: "DELETE FROM events WHERE seq = 3", params: [] },
             { kind: "query", sql: "UPDATE sessions SET seq = 2, chain = ?", params: [before?.hash ?? null] },
           ],
@@ -262,7 +262,7 @@ for (const engine of ENGINES) {
         const swapped = "UPDATE events SET agent_no = 3 - agent_no WHERE agent_no IS NOT NULL";
         const texts = [rename("a", "first"), rename("b", "a"), rename("first", "b"), swapped];
         await ground.driver.transact(function* () {
-          yield { steps: texts.map((sql) => ({ kind: "query", sql, params: [] })), last: true };
+          yield { statements: texts.map((sql) => ({ kind: "query", sql, params: [] })), last: true };
         });
         for (const content of ["3", "4"]) await hf.history.append(scope, { role: "user", content });
         expect(await hf.history.count(scope)).toBe(3);

@@ -17,14 +17,14 @@ import {
   publishes,
   type Verdict,
 } from "./commit-verdicts.ts";
-import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
+import type { Dialect, Param, Plan, Row, Statement } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
 import { inRoundTrips } from "./large-commit.ts";
 import type { BatchResult, CachedPositions, SessionPosition } from "./positions.ts";
 import { READ_SCHEMA, requireKnownSchema } from "./schema-fence.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
 import { GUARDS, QUERIES } from "./statements.ts";
-import { Script, type Writing, write } from "./writing.ts";
+import { Script, type WritePlan, planWrites } from "./write-plan.ts";
 
 const BRANCH_POSITION = "no, id, seq, chain, branch, messages, state_seq, deleted_at, version";
 export const SESSION_LOOKUP = `SELECT ${BRANCH_POSITION} FROM sessions WHERE id ${LOOKUP}`;
@@ -36,31 +36,39 @@ export const BLOB_LOOKUP =
   `(SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 ${LOOKUP}`;
 
 /** `prepared`: see prepareLarge(); then the batch has only this commit. */
-export function* commitPlan(batch: readonly Commit[], dialect: Dialect, prepared?: readonly Step[]): Plan<BatchResult> {
+export function* commitPlan(
+  batch: readonly Commit[],
+  dialect: Dialect,
+  prepared?: readonly Statement[],
+): Plan<BatchResult> {
   const snapshot = yield* readSnapshot(batch, dialect);
   const verdicts = judgeCommits(batch, snapshot);
   const accepted = batch.filter((_, i) => verdicts[i] === "accepted");
   const created = yield* createMissing(accepted, snapshot);
-  const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created, prepared);
-  const advance: Step = { kind: "bulk", spec: ADVANCE_SESSION, rows: writing.moved.map(({ now }) => advanced(now)) };
-  const steps = [...writing.steps, advance];
-  const reads = steps.some((step) => step.kind === "query" && step.answers !== undefined);
+  const plan = planWrites(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created, prepared);
+  const advance: Statement = {
+    kind: "bulk",
+    spec: ADVANCE_SESSION,
+    rows: plan.changedSessions.map(({ now }) => advanced(now)),
+  };
+  const statements = [...plan.statements, advance];
+  const reads = statements.some((statement) => statement.kind === "query" && statement.answers !== undefined);
   if (reads && accepted.length > 1) throw new Error("bug: a commit that reads is not alone");
   if (prepared !== undefined && accepted.length > 0) {
     if (reads) throw new Error("bug: a large commit reads");
-    yield* inRoundTrips(steps);
-    return result(verdicts, snapshot.agents, writing, undefined);
+    yield* inRoundTrips(statements);
+    return result(verdicts, snapshot.agents, plan, undefined);
   }
-  const rows = yield { steps, last: true };
-  return result(verdicts, snapshot.agents, writing, reads ? foundBy(steps, rows) : undefined);
+  const rows = yield { statements, last: true };
+  return result(verdicts, snapshot.agents, plan, reads ? foundBy(statements, rows) : undefined);
 }
 
-function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): FoundRows {
+function foundBy(statements: readonly Statement[], rows: readonly (readonly Row[])[]): FoundRows {
   const found = new Map<string, Row[]>();
-  for (const [i, step] of steps.entries()) {
-    if (step.kind !== "query" || step.answers === undefined) continue;
+  for (const [i, statement] of statements.entries()) {
+    if (statement.kind !== "query" || statement.answers === undefined) continue;
     // Several sessions may have the same agent.
-    found.set(step.answers, [...(found.get(step.answers) ?? []), ...(rows[i] ?? [])]);
+    found.set(statement.answers, [...(found.get(statement.answers) ?? []), ...(rows[i] ?? [])]);
   }
   return Object.fromEntries(found) as FoundRows;
 }
@@ -72,10 +80,10 @@ export function* fencedPlan(batch: readonly Commit[], cached: CachedPositions): 
     if (known === undefined) throw new Error(`bug: session ${id} is not cached`);
     return known;
   };
-  const writing = write(batch, position, cached.agents, new Set());
-  const rows = writing.moved.map(({ now, was }) => [...advanced(now), was.seq, was.chain]);
-  yield { steps: [{ kind: "bulk", spec: FENCE_SESSION, rows }, ...writing.steps], last: true };
-  return { outcomes: writing.outcomes, sessions: writing.sessions, agents: cached.agents };
+  const plan = planWrites(batch, position, cached.agents, new Set());
+  const rows = plan.changedSessions.map(({ now, was }) => [...advanced(now), was.seq, was.chain]);
+  yield { statements: [{ kind: "bulk", spec: FENCE_SESSION, rows }, ...plan.statements], last: true };
+  return { outcomes: plan.outcomes, sessions: plan.sessions, agents: cached.agents };
 }
 
 function advanced({ seq, chain, at, messages, stateSeq, no }: SessionPosition & { readonly at: number }): Param[] {
@@ -112,7 +120,7 @@ function changes({ guards, events }: Commit): boolean {
   return false;
 }
 
-/** Plain loops here and in writing.ts, because every append runs this code. */
+/** Plain loops here and in write-plan.ts, because every append runs this code. */
 function canFenceOne({ sessions, guards, uses, events, agents }: Commit, cached: CachedPositions): boolean {
   if (sessions === undefined || sessions.length === 0) return false;
   if (uses !== undefined && uses.length > 0) return false;
@@ -163,31 +171,31 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitS
   // A commit that writes events locks the table of events before it locks a row. The other way round it would hold the
   // row while it waits for a commit that wants the table alone, which may wait for a commit that wants the row.
   const how = batch.some((commit) => commit.settled) ? "alone" : "beside";
-  const settle: Step[] = batch.some((commit) => commit.settled || (commit.sessions?.length ?? 0) > 0)
-    ? [{ kind: "settle", table: "events", how }]
+  const lockTable: Statement[] = batch.some((commit) => commit.settled || (commit.sessions?.length ?? 0) > 0)
+    ? [{ kind: "lock-table", table: "events", how }]
     : [];
   const rows = yield {
-    steps: [
+    statements: [
       READ_SCHEMA,
-      ...settle,
+      ...lockTable,
       { kind: "lookup", sql: SESSION_LOOKUP, keys: sessionIds(batch), lock: true },
       { kind: "lookup", sql: AGENT_LOOKUP, keys: agentIds(batch), lock: false },
       { kind: "lookup", sql: ALIAS_LOOKUP, keys: sessionIds(batch), lock: false },
       { kind: "lookup", sql: BLOB_LOOKUP, keys: used, lock: true },
       ...asked.map(
-        ([, guard]): Step => ({
+        ([, guard]): Statement => ({
           kind: "query",
           sql: GUARDS.get(guard.check).sql + dialect.lockRow,
           params: [...guard.key],
         }),
       ),
       // The rows of these sessions are locked by now, so the counts cannot change.
-      ...published.map((id): Step => ({ kind: "query", sql: QUERIES.get("branch.position").sql, params: [id] })),
+      ...published.map((id): Statement => ({ kind: "query", sql: QUERIES.get("branch.position").sql, params: [id] })),
     ],
     last: false,
   };
   requireKnownSchema(rows[0]);
-  const [sessionRows, agentRows, aliasRows, blobRows, ...rest] = rows.slice(1 + settle.length);
+  const [sessionRows, agentRows, aliasRows, blobRows, ...rest] = rows.slice(1 + lockTable.length);
   const guardRows = rest.slice(0, asked.length);
   const positions = new Map(
     published.flatMap((id, i) => {
@@ -247,7 +255,7 @@ function sessionOf(row: Row, position?: BranchPosition): LockedSession {
 function* createMissing(accepted: readonly Commit[], snapshot: CommitSnapshot): Plan<ReadonlySet<string>> {
   const uses = new Map<string, SessionUse>();
   for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {
-    if (use.mode === "still" || use.mode === "restore") continue;
+    if (use.mode === "lock" || use.mode === "restore") continue;
     if (!snapshot.sessions.has(use.id) && !uses.has(use.id)) uses.set(use.id, use);
   }
   const at = new Map(accepted.flatMap((commit) => (commit.agents ?? []).map((agent) => [agent.id, agent.at] as const)));
@@ -258,10 +266,10 @@ function* createMissing(accepted: readonly Commit[], snapshot: CommitSnapshot): 
   const sessions = [...uses.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const named = accepted.flatMap((commit) => (commit.guards ?? []).flatMap(namedBy));
   if (agents.length === 0 && sessions.length === 0 && named.length === 0) return new Set();
-  const settle: Step[] =
+  const lockTable: Statement[] =
     sessions.length === 0 && named.length === 0
       ? []
-      : [{ kind: "settle", table: "aliases", how: named.length === 0 ? "beside" : "alone" }];
+      : [{ kind: "lock-table", table: "aliases", how: named.length === 0 ? "beside" : "alone" }];
   const script = new Script();
   for (const [id, time] of agents) {
     const row = { id, name: encodeText(id), agent_type: "agent", created_at: time, updated_at: time, version: 1 };
@@ -271,10 +279,10 @@ function* createMissing(accepted: readonly Commit[], snapshot: CommitSnapshot): 
     const checksum = rowChecksum("sessions", { id, status: "open", created_at: at, version: 1 });
     script.row(CREATE_SESSION, [id, agent ?? null, at, at, genesis(id), checksum]);
   }
-  const inserts = script.steps();
+  const inserts = script.statements();
   const rows = yield {
-    steps: [
-      ...settle,
+    statements: [
+      ...lockTable,
       ...inserts,
       { kind: "lookup", sql: AGENT_LOOKUP, keys: agents.map(([id]) => id), lock: false },
       { kind: "lookup", sql: SESSION_LOOKUP, keys: sessions.map((use) => use.id), lock: true },
@@ -283,7 +291,7 @@ function* createMissing(accepted: readonly Commit[], snapshot: CommitSnapshot): 
     ],
     last: false,
   };
-  const [agentRows, sessionRows, ...taken] = rows.slice(settle.length + inserts.length);
+  const [agentRows, sessionRows, ...taken] = rows.slice(lockTable.length + inserts.length);
   if (taken.some((found) => found.length > 0)) throw new LostRace("another commit took the name in the meantime");
   for (const row of agentRows ?? []) snapshot.agents.set(String(row.id), Number(row.no));
   for (const row of sessionRows ?? []) snapshot.sessions.set(String(row.id), sessionOf(row));
@@ -300,14 +308,14 @@ function positionOf(snapshot: CommitSnapshot, id: string): SessionPosition {
 function result(
   verdicts: readonly Verdict[],
   agents: ReadonlyMap<string, number>,
-  writing: Writing,
+  plan: WritePlan,
   found: FoundRows | undefined,
 ): BatchResult {
-  const written = writing.outcomes.map((one) => (found === undefined ? one : { ...one, found })).values();
+  const written = plan.outcomes.map((one) => (found === undefined ? one : { ...one, found })).values();
   const outcomes = verdicts.map((verdict): Outcome | null => {
     if (verdict === "later") return null;
     if (verdict === "accepted") return written.next().value ?? null;
     return { ok: false, refused: verdict };
   });
-  return { outcomes, sessions: writing.sessions, agents };
+  return { outcomes, sessions: plan.sessions, agents };
 }

@@ -1,5 +1,5 @@
 // What the SQL implementation needs from an engine. A write transaction is a plan: a generator that yields round trips
-// of steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
+// of statements and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
 
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -35,7 +35,7 @@ export interface BulkColumn {
   readonly value: string;
 }
 
-export type Step =
+export type Statement =
   /** `answers`: its rows are for the outcome, under this name. */
   | { readonly kind: "query"; readonly sql: Sql; readonly params: readonly Param[]; readonly answers?: QueryName }
   /** Rows whose `column` is one of the keys; on PostgreSQL they are locked, in key order. */
@@ -45,12 +45,12 @@ export type Step =
    * transactions lock tables and rows in one order, and the plan says where this lock is in it. SQLite's write lock
    * does both anyway.
    */
-  | { readonly kind: "settle"; readonly table: string; readonly how: "alone" | "beside" }
+  | { readonly kind: "lock-table"; readonly table: string; readonly how: "alone" | "beside" }
   | { readonly kind: "bulk"; readonly spec: BulkSpec; readonly rows: readonly (readonly Param[])[] };
 
-/** `last` lets the engine commit together with these steps. */
+/** `last` lets the engine commit together with these statements. */
 export interface RoundTrip {
-  readonly steps: readonly Step[];
+  readonly statements: readonly Statement[];
   readonly last: boolean;
 }
 
@@ -93,7 +93,7 @@ export interface TransactOptions {
    * Steps that the plan will run, known before it begins. Such a plan is large: it may take seconds, during which the event
    * loop must run.
    */
-  readonly prepared?: readonly Step[] | undefined;
+  readonly prepared?: readonly Statement[] | undefined;
 }
 
 export interface Driver {

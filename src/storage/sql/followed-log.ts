@@ -57,7 +57,7 @@ export class FollowedLog {
     this.#wakeDue();
   }
 
-  looked(): void {
+  wakeFailedReaders(): void {
     for (const { after, wake } of [...this.#waiters]) if (after === null) wake();
   }
 
@@ -133,12 +133,12 @@ export class Follower implements LogFollower {
     return { log: this.#log, news: this.#log?.news ?? 0 };
   }
 
-  async grown(after: number, { log, news }: LogMark): Promise<void> {
+  async waitForEvents(after: number, { log, news }: LogMark): Promise<void> {
     // If a dropped log is followed again, events written in between are unknown.
     if (log === this.#log) await this.#wait(after, news);
   }
 
-  looked(): Promise<void> {
+  waitForStore(): Promise<void> {
     return this.#wait(null, 0);
   }
 

@@ -50,8 +50,8 @@ export const queries = () => ({
     `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= :since ORDER BY no DESC LIMIT :limit`,
     "m.no",
   ),
-  // On several branches the same key may be used again; the newest comes first. They are sorted by no column of an index:
-  // for the order of one, the engine would read through the whole session instead of looking the key up.
+  // The same key may be used on several branches; the newest message comes first. `m.seq + 0` keeps the engine from sorting by an index
+  // on seq: it would read through the whole session instead of looking up the key.
   "history.byKey": messages(
     `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = :key AND erased_seq IS NULL`,
     "m.seq + 0 DESC",

@@ -29,7 +29,7 @@ function move(version: number, extra: Partial<Commit> = {}): Commit {
   return {
     sessions: [{ id: "s", mode: "existing", at }],
     guards: [atVersion(version)],
-    events: [{ session: "s", type: "annotation", at, writes: [{ op: "run", statement: "run.goOn", params }] }],
+    events: [{ session: "s", type: "annotation", at, writes: [{ op: "run", statement: "run.progress", params }] }],
     ...extra,
   };
 }

@@ -1,50 +1,50 @@
 // Large commits of imports, with very many rows. Their rows are prepared before the transaction begins, in time slices,
-// and sent to the engine in round trips of bounded size, so that neither step blocks the event loop, and the store is
+// and sent to the engine in round trips of bounded size, so that neither statement blocks the event loop, and the store is
 // locked as briefly as possible.
 import type { Environment } from "../../contracts/environment.ts";
 import type { Commit } from "../../contracts/storage/commit.ts";
 import { runInSlices, TimeSlice } from "../../core/time-slice.ts";
-import type { Plan, Step } from "./driver.ts";
+import type { Plan, Statement } from "./driver.ts";
 import { restoreInSteps } from "./restore.ts";
 import { pieces } from "./row-pieces.ts";
-import { Script } from "./writing.ts";
+import { Script } from "./write-plan.ts";
 
 /** A commit with more rows is large. With fewer rows, the preparation costs more than it saves. */
 const MOST_SMALL_ROWS = 2000;
-/** A step cannot be interrupted. */
+/** A statement cannot be interrupted. */
 const ROWS_PER_STEP = 256;
 const BYTES_PER_STEP = 256 * 1024;
 const ROWS_PER_ROUND_TRIP = 2048;
 
-/** The steps of a large commit that do not depend on the store's content; undefined if the commit is not large. */
+/** The statements of a large commit that do not depend on the store's content; undefined if the commit is not large. */
 export async function prepareLarge(
   batch: readonly Commit[],
   environment: Environment,
-): Promise<readonly Step[] | undefined> {
+): Promise<readonly Statement[] | undefined> {
   const [commit] = batch;
   const restores = commit?.restores ?? [];
   if (batch.length !== 1 || restores.length <= MOST_SMALL_ROWS) return undefined;
   const script = new Script();
   await runInSlices(restoreInSteps(script, restores), new TimeSlice(environment));
-  return script.steps().flatMap(split);
+  return script.statements().flatMap(split);
 }
 
-/** Runs all steps; the last trip commits. No step may return rows. */
-export function* inRoundTrips(steps: readonly Step[]): Plan<void> {
-  let trip: Step[] = [];
+/** Runs all statements; the last trip commits. No statement may return rows. */
+export function* inRoundTrips(statements: readonly Statement[]): Plan<void> {
+  let trip: Statement[] = [];
   let rows = 0;
-  for (const step of steps.flatMap(split)) {
-    trip.push(step);
-    rows += step.kind === "bulk" ? step.rows.length : 1;
+  for (const statement of statements.flatMap(split)) {
+    trip.push(statement);
+    rows += statement.kind === "bulk" ? statement.rows.length : 1;
     if (rows < ROWS_PER_ROUND_TRIP) continue;
-    yield { steps: trip, last: false };
+    yield { statements: trip, last: false };
     [trip, rows] = [[], 0];
   }
-  yield { steps: trip, last: true };
+  yield { statements: trip, last: true };
 }
 
-function split(step: Step): readonly Step[] {
-  if (step.kind !== "bulk") return [step];
-  const { spec, rows } = step;
+function split(statement: Statement): readonly Statement[] {
+  if (statement.kind !== "bulk") return [statement];
+  const { spec, rows } = statement;
   return pieces(rows, ROWS_PER_STEP, BYTES_PER_STEP).map((some) => ({ kind: "bulk", spec, rows: some }));
 }

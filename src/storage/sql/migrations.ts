@@ -158,7 +158,7 @@ const RUNS: readonly string[] = [
      branch {int} NOT NULL, iteration {int} NOT NULL, PRIMARY KEY (session_no, agent_no, run, seq)){table_end}`,
 ];
 
-/** One row for what a request has of an agent's session, and one for each that went another way. */
+/** One row for the newest capture of an agent's session under a request, and one for each diverged capture. */
 const CAPTURES = [
   `CREATE TABLE captures (no {serial}, id {text} NOT NULL UNIQUE, session_no {int} NOT NULL, seq {int} NOT NULL,
      request {text} NOT NULL, agent {text} NOT NULL, agent_session {text} NOT NULL, generation {int} NOT NULL,
@@ -191,9 +191,12 @@ const CHECKSUMS = [
   "segment_frames",
 ].map((table) => `ALTER TABLE ${table} ADD COLUMN checksum {text}`);
 
-/** Columns as they are covered by this migration: t for text, x for bytes, i for an integer. */
+/**
+ * Computes the checksums of a table's rows. `columns` are the columns that the checksum covered at this migration, with their types: `:t` is
+ * text, `:x` bytes, `:b` the number of a blob (the checksum has its SHA-256); no type is an integer.
+ */
 function fill(table: string, columns: string): string {
-  const types: Readonly<Record<string, PartType>> = { t: "text", x: "bytes", i: "int" };
+  const types: Readonly<Record<string, PartType>> = { t: "text", x: "bytes" };
   const parts = columns.split(" ").map((one): readonly [PartType, string] => {
     const [column = "", type = ""] = one.split(":");
     const isBlob = type === "b";

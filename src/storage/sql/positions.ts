@@ -20,10 +20,10 @@ export interface SessionPosition {
   readonly branchPosition: BranchPosition | undefined;
 }
 
-/** Tables with neither heads nor rows that heads count. */
+/** Statements that publish no head and add no rows that heads count. */
 const UNCOUNTED_STATEMENTS: ReadonlySet<StatementName> = new Set<StatementName>([
   "run.move",
-  "run.goOn",
+  "run.progress",
   "run.beat",
   "run.admit",
   "signal.take",

@@ -164,10 +164,10 @@ export const statements = () => ({
   "run.move":
     "UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, " +
     "cancel = ?, pause_at = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?",
-  "run.goOn":
+  "run.progress":
     "UPDATE runs SET version = ?, iteration = ?, checkpoint_seq = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ? WHERE id = ?",
   /** A run that begins with another's checkpoint. */
-  "run.takeUp": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
+  "run.continueFrom": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
   "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",
   "run.admit": "UPDATE runs SET beat = -1 - beat, held = 0 WHERE id = ? AND beat < 0",
   "signal.take": "UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?",

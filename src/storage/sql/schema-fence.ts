@@ -1,15 +1,15 @@
-// A process keeps a store open while another one, of a newer version, migrates it. Its commits must not happen then: it
-// does not know what the newer schema wants written. Every commit therefore reads the schema's version in its own
-// transaction, where a migration cannot change it any more, and reads look for it once in a while.
+// A process may keep a store open while another one, of a newer version, migrates it. Then the older process must not commit: it
+// does not know what the newer schema requires. Every commit therefore reads the schema's version in its own
+// transaction, where a migration cannot change it any more. Reads check the version about once a second.
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { Row, Step } from "./driver.ts";
+import type { Row, Statement } from "./driver.ts";
 import { SCHEMA_QUERY, SCHEMA_VERSION } from "./migrations.ts";
 
 /** The condition of a fence. If it fails, the commit is planned again, and that plan reports the error. */
 export const KNOWN_SCHEMA = `${SCHEMA_QUERY} AND value = '${SCHEMA_VERSION}'`;
 
-/** The first step of a plan: on PostgreSQL it also keeps migrations out until the transaction ends. */
-export const READ_SCHEMA: Step = { kind: "query", sql: SCHEMA_QUERY, params: [] };
+/** The first statement of a plan: on PostgreSQL it also keeps migrations out until the transaction ends. */
+export const READ_SCHEMA: Statement = { kind: "query", sql: SCHEMA_QUERY, params: [] };
 
 export function requireKnownSchema(rows: readonly Row[] = []): void {
   const found = Number(rows[0]?.value ?? Number.NaN);

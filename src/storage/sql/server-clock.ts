@@ -85,7 +85,7 @@ export class ServerClock {
     this.#loggedMs = aheadMs;
     const difference = `${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? "ahead of" : "behind"}`;
     this.#environment.log("warn", "store.clock", {
-      error: `this machine's clock is ${difference} the database server's, by which the store goes; set it by NTP`,
+      error: `this machine's clock is ${difference} the database server's clock, which the store uses; synchronise this machine with NTP`,
       machineAheadMs: aheadMs,
       uncertaintyMs: Math.ceil(this.#last.uncertaintyMs),
     });
@@ -96,7 +96,7 @@ function wallOffset(environment: Environment): number {
   return environment.now() - environment.monotonic();
 }
 
-/** The server read its clock at some moment of the round trip. What was measured before stays as long as it can be so. */
+/** The server read its clock at some moment of the round trip. If the previous offset is possible within this round trip, it is kept. */
 async function measure(
   environment: Environment,
   readServer: () => Promise<number>,

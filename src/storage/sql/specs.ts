@@ -110,18 +110,18 @@ function eventSpec(name: string, columns: readonly BulkColumn[]): BulkSpec {
   return { name, table: "events", verb: "insert", columns, key: [], suffix: "" };
 }
 
-/** Messages that are all short: nothing is looked up for them. */
-export const ADD_INLINE_CONTENT = eventSpec("events.addWords", MESSAGE);
-/** Messages of any length: the last parameter is the sha256 of the blob that holds the content, or NULL. */
+/** Messages that all have inline content: no blob is looked up for them. */
+export const ADD_INLINE_MESSAGE = eventSpec("events.addInline", MESSAGE);
+/** Messages of any length: the last parameter is the sha256 of the blob with the content, or NULL. */
 export const ADD_MESSAGE = eventSpec("events.addMessage", [
   ...MESSAGE,
   { name: "content", type: "bytes", value: BLOB_NUMBER },
 ]);
 
 const OTHER = [...EVENT, text("type"), text("run"), bytes("sha256"), bytes("salt"), bytes("words")];
-/** Events that are no messages. Events of runs have their payload inline. */
+/** Events other than messages. The payload of a run's event is inline. */
 export const ADD_EVENT = eventSpec("events.add", OTHER);
-/** The same where that is longer: the last parameter is the sha256 of its blob. */
+/** Events other than messages, with a payload in a blob: the last parameter is the blob's sha256. */
 export const ADD_LONG_EVENT = eventSpec("events.addLong", [
   ...OTHER,
   { name: "content", type: "bytes", value: BLOB_NUMBER },
@@ -139,7 +139,7 @@ export const PUBLISH_HEAD: BulkSpec = {
   suffix: "",
 };
 
-/** A row that refers to a blob which is there already counts, and keeps it from being condemned. */
+/** Counts the references of new rows to a blob that exists already, and cancels its condemnation. */
 export const USE_BLOB: BulkSpec = {
   name: "blobs.use",
   table: "blobs",
@@ -165,8 +165,8 @@ export const ADVANCE_SESSION: BulkSpec = {
 };
 
 /**
- * The same for cached sessions: it fails unless they are still at their positions, by seq and by chain, for a
- * server that lost commits may have reached the same seq another way; or if the store's schema is another one by now.
+ * Advances cached sessions. It fails unless they are still at their positions and the store has the same schema. The position has the chain
+ * hash as well as the seq: a server that lost commits may have reached the same seq with other events.
  */
 export const FENCE_SESSION: BulkSpec = {
   name: "sessions.fence",

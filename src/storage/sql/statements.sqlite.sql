@@ -1,3 +1,5 @@
+-- A snapshot, generated from the SQL in this folder: statements.test.ts writes it (npm test -- src/storage/sql/statements.test.ts -u) and
+-- compares it. No program reads it.
 -- session.get
 SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.id = ?;
 -- session.byAlias
@@ -492,7 +494,7 @@ SELECT l.parent_no AS no FROM blob_links l WHERE l.child_no = ? AND l.ord < 0 LI
 SELECT s.size, s.sealed, s.sha256, (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS used FROM segments s WHERE s.id = ?;
 -- segment.frames
 SELECT f.start, f.size, f.stored, f.store, f.key, f.body FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start;
--- segment.frameHeads
+-- segment.frameHeaders
 SELECT f.start, f.size, f.stored, f.store, f.key FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start;
 -- segments.unsealed
 
@@ -918,9 +920,9 @@ UPDATE invocations SET label = NULL, checksum = holdfast_checksum('invocations',
 UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE session_no = ?;
 -- run.move
 UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, cancel = ?, pause_at = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?;
--- run.goOn
+-- run.progress
 UPDATE runs SET version = ?, iteration = ?, checkpoint_seq = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ? WHERE id = ?;
--- run.takeUp
+-- run.continueFrom
 UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?;
 -- run.beat
 UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?;
@@ -1529,9 +1531,9 @@ DELETE FROM captures WHERE id = ?;
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, blobs.created_at) ELSE blobs.checksum END;
 -- blobs.store × 2
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, blobs.created_at) ELSE blobs.checksum END;
--- events.addWords × 1
+-- events.addInline × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
--- events.addWords × 2
+-- events.addInline × 2
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
 -- events.addMessage × 1
 INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));

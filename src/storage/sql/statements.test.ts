@@ -26,8 +26,12 @@ const BULKS: readonly BulkSpec[] = [
   RESTORE_ALIASES,
 ];
 
-/** The one statement of a durable append to sessions a PostgreSQL handle remembers. */
-const APPEND = [FENCE_SESSION, specs.ADD_INLINE_CONTENT];
+const HEADER =
+  "-- A snapshot, generated from the SQL in this folder: statements.test.ts writes it (npm test -- src/storage/sql/statements.test.ts -u) and\n" +
+  "-- compares it. No program reads it.";
+
+/** The one statement of a durable append to sessions whose positions a PostgreSQL handle has cached. */
+const APPEND = [FENCE_SESSION, specs.ADD_INLINE_MESSAGE];
 const APPEND_ANY = [FENCE_SESSION, specs.PUT_BLOB, specs.ADD_MESSAGE];
 
 function printed(dialect: Dialect): string {
@@ -44,11 +48,11 @@ function printed(dialect: Dialect): string {
       : [APPEND, APPEND_ANY].flatMap((trip) =>
           [1, 2].map(
             (width) =>
-              `-- ${trip === APPEND ? "append, short" : "append"} × ${width}\n${renderTogether(trip.map((spec) => ({ spec, width })))};`,
+              `-- ${trip === APPEND ? "append, inline" : "append"} × ${width}\n${renderTogether(trip.map((spec) => ({ spec, width })))};`,
           ),
         );
   const texts = [...named(QUERIES.all()), ...named(STATEMENTS.all()), ...named(GUARDS.all(), dialect.lockRow)];
-  return `${[...texts, ...lookups, ...bulks, ...together].join("\n")}\n`;
+  return `${[HEADER, ...texts, ...lookups, ...bulks, ...together].join("\n")}\n`;
 }
 
 describe("statements", () => {

@@ -29,7 +29,7 @@ test("LG7 a waiting reader is not woken before its time when nothing changes", a
   const environment = simulatedEnvironment(1);
   const storage = await opened(environment);
   let isOver = false;
-  const waiting = storage.changed("s", 60_000).then(() => {
+  const waiting = storage.waitForChange("s", 60_000).then(() => {
     isOver = true;
   });
   await environment.advance(59_999);
@@ -51,7 +51,7 @@ test("LG7 a store that closes wakes all who wait for its sessions, and leaves no
   const environment = simulatedEnvironment(1);
   const storage = await opened(environment);
   const follower = storage.follow("s");
-  const waits = { changed: storage.changed("s", 60_000), grown: follower.grown(0, follower.mark()) };
+  const waits = { changed: storage.waitForChange("s", 60_000), grown: follower.waitForEvents(0, follower.mark()) };
   expect(await settledOf(waits)).toEqual([]);
   expect(environment.sleepers()).toBeGreaterThan(0);
   await storage.close();
@@ -62,11 +62,11 @@ test("LG7 a store that closes wakes all who wait for its sessions, and leaves no
 test.each([false, true])("LG7 waiting on a closed store ends at once (one had waited before: %s)", async (before) => {
   const environment = simulatedEnvironment(1);
   const storage = await opened(environment);
-  const waited = before ? storage.changed("s", 60_000) : Promise.resolve();
+  const waited = before ? storage.waitForChange("s", 60_000) : Promise.resolve();
   await storage.close();
   await waited;
   const follower = storage.follow("s");
-  const waits = { changed: storage.changed("s", 60_000), grown: follower.grown(0, follower.mark()) };
+  const waits = { changed: storage.waitForChange("s", 60_000), grown: follower.waitForEvents(0, follower.mark()) };
   expect(await settledOf(waits)).toEqual(["changed", "grown"]);
   expect(environment.sleepers()).toBe(0);
 });
@@ -82,7 +82,7 @@ test("LG7 a reader that waits again at once is woken again", async () => {
     });
   for (let round = 0; round < 3; round++) {
     let isTold = false;
-    const told = storage.changed("s", 60_000).then(() => {
+    const told = storage.waitForChange("s", 60_000).then(() => {
       isTold = true;
     });
     for (let i = 0; i < 10; i++) await macrotask();

@@ -62,7 +62,7 @@ export class SqlStorage implements Storage {
     this.#positions.update(batch, result);
     const changed = changedBy(batch, result);
     if (changed.size > 0) {
-      this.#waker?.committed(changed);
+      this.#waker?.notifyCommit(changed);
       this.#driver.announce(changed.keys());
     }
     return result.outcomes;
@@ -84,7 +84,7 @@ export class SqlStorage implements Storage {
   }
 
   async query<N extends QueryName>(name: N, params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
-    // A caller that reads page after page would keep the event loop until its last one, where reads are answered at once.
+    // SQLite answers reads synchronously. A caller that reads many pages would block the event loop, so it pauses between them.
     if (this.#driver.answersAtOnce && this.#slice.isSpent) await this.#slice.pause();
     if (this.#closing !== null) throw closedError();
     const text = QUERIES.get(name);
@@ -109,7 +109,7 @@ export class SqlStorage implements Storage {
     return this.#read(() => this.#driver.inspect(sql, params, limits));
   }
 
-  changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {
+  waitForChange(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     return this.#wakerNow().listen(session, timeoutMs, signal);
   }
 
@@ -146,7 +146,7 @@ export class SqlStorage implements Storage {
 
   async #end(): Promise<void> {
     await this.#queue.idle();
-    // Also when there was none: what waits from now on must not watch a driver that is closed.
+    // Creates the waker if there is none and closes it, so that a later wait ends instead of watching a closed driver.
     this.#wakerNow().close();
     await this.#driver.close();
   }
@@ -161,7 +161,7 @@ function changedBy(batch: readonly Commit[], { outcomes, sessions }: BatchResult
     if (wakes === true) changed.set(DUE, null);
     // What is deleted or restored changes without an event.
     if (solo === true)
-      for (const { id, mode } of used ?? []) if (mode !== "still" && !changed.has(id)) changed.set(id, null);
+      for (const { id, mode } of used ?? []) if (mode !== "lock" && !changed.has(id)) changed.set(id, null);
   }
   return changed;
 }
@@ -217,7 +217,7 @@ class SchemaWatch {
     try {
       rows = await this.#driver.read(SCHEMA_QUERY, []);
     } catch (error) {
-      // Whether the store can be reached at all is for the read itself to say; the next one looks again.
+      // This check reports no connection errors: the read that runs beside it does. The next read checks again.
       this.#environment.log("debug", "schema.check", { error: String(error) });
       return;
     }

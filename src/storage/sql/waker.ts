@@ -38,7 +38,7 @@ export class SessionWaker implements FollowedLogs {
     this.#environment = environment;
   }
 
-  /** See Storage.changed. */
+  /** See Storage.waitForChange. */
   listen(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     this.#watch();
@@ -67,7 +67,7 @@ export class SessionWaker implements FollowedLogs {
   }
 
   /** The handle's own commit has changed these sessions; null: how long their logs are now is not known. */
-  committed(sessions: ReadonlyMap<string, number | null>): void {
+  notifyCommit(sessions: ReadonlyMap<string, number | null>): void {
     for (const [session, seq] of sessions) {
       this.#wakeListeners(session);
       const followed = this.#followed.get(session);
@@ -202,7 +202,7 @@ export class SessionWaker implements FollowedLogs {
       const { seq, isGone } = found.get(followed.session) ?? { seq: 0, isGone: true };
       // The handle's own commits may have reported a newer length meanwhile.
       followed.noteChange(followed.news === marks[i] ? seq : Math.max(seq, followed.seq), isGone);
-      followed.looked();
+      followed.wakeFailedReaders();
     }
   }
 }

@@ -1,6 +1,6 @@
 // Wraps a real driver with faults, for one process. Before every commit and every read the process waits for its
 // slot, so that processes interleave there; then the faults decide what fails.
-import type { Driver, Param, Plan, RoundTrip, Row, Step, TransactOptions } from "../../storage/sql/driver.ts";
+import type { Driver, Param, Plan, RoundTrip, Row, Statement, TransactOptions } from "../../storage/sql/driver.ts";
 import { type Fault, type FaultKind, type Faults, full, unreachable } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
 import { writtenTable } from "./touched-rows.ts";
@@ -120,14 +120,14 @@ async function transact<T>(
     while (!next.done) {
       const trip: RoundTrip = next.value;
       if (trip.last) {
-        const drafts = eventsOf(trip.steps);
+        const drafts = eventsOf(trip.statements);
         events = drafts.map(({ type }) => type);
         ends = drafts.flatMap(({ type, run }) => (ENDS.includes(type) ? [run] : []));
-        writes = trip.steps.some(isWrite);
+        writes = trip.statements.some(isWrite);
         if (writes) {
           struck = faults.strike(BEFORE, { process: process.name, what: "commit", names: events });
         }
-        yield* interrupted(struck, trip.steps);
+        yield* interrupted(struck, trip.statements);
       }
       next = inner.next(yield trip);
     }
@@ -144,13 +144,14 @@ async function transact<T>(
   return answered(struck, process, events, result);
 }
 
-/** A step that fails a plan before its last steps, or among them. */
+/** A statement that fails a plan before its last statements, or among them. */
 function* interrupted(
   struck: Fault | null,
-  steps: readonly Step[],
+  statements: readonly Statement[],
 ): Generator<RoundTrip, void, readonly (readonly Row[])[]> {
   if (struck === null || struck.kind === "crashAfter" || struck.kind === "errorAfter") return;
-  if (struck.kind === "crashDuring") yield { steps: steps.slice(0, Math.ceil(steps.length / 2)), last: false };
+  if (struck.kind === "crashDuring")
+    yield { statements: statements.slice(0, Math.ceil(statements.length / 2)), last: false };
   throw new InterruptedPlan();
 }
 
@@ -168,14 +169,17 @@ function answered<T>(struck: Fault | null, process: Process, events: readonly st
   return never();
 }
 
-function isWrite(step: Step): boolean {
-  return (step.kind === "bulk" && step.rows.length > 0) || (step.kind === "query" && writtenTable(step.sql) !== null);
+function isWrite(statement: Statement): boolean {
+  return (
+    (statement.kind === "bulk" && statement.rows.length > 0) ||
+    (statement.kind === "query" && writtenTable(statement.sql) !== null)
+  );
 }
 
-function eventsOf(steps: readonly Step[]): readonly { readonly type: string; readonly run: string }[] {
-  return steps.flatMap((step) => {
-    if (step.kind !== "bulk" || step.spec.table !== "events" || step.spec.verb !== "insert") return [];
-    const { columns } = step.spec;
+function eventsOf(statements: readonly Statement[]): readonly { readonly type: string; readonly run: string }[] {
+  return statements.flatMap((statement) => {
+    if (statement.kind !== "bulk" || statement.spec.table !== "events" || statement.spec.verb !== "insert") return [];
+    const { columns } = statement.spec;
     const type = columns.find(({ name }) => name === "type");
     if (type === undefined) return [];
     // A constant takes no parameter.
@@ -183,7 +187,7 @@ function eventsOf(steps: readonly Step[]): readonly { readonly type: string; rea
     const [typeAt, runAt] = ["type", "run"].map((name) => taking.findIndex((one) => one.name === name));
     const at = (row: readonly Param[], index = -1) => (index < 0 ? "" : String(row[index]));
     const constant = type.value.replaceAll("'", "");
-    return step.rows.map((row) => ({
+    return statement.rows.map((row) => ({
       type: taking.includes(type) ? at(row, typeAt) : constant,
       run: at(row, runAt),
     }));

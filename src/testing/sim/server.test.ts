@@ -81,17 +81,17 @@ function append({ store }: Client, session: string): Promise<unknown> {
 /** Locks these sessions one by one, a trip each, and does something after the first. */
 function* locking(sessions: readonly string[], between: () => void = () => {}): Plan<void> {
   for (const [i, key] of sessions.entries()) {
-    yield { steps: [{ kind: "lookup", sql: SESSION_LOOKUP, keys: [key], lock: true }], last: false };
+    yield { statements: [{ kind: "lookup", sql: SESSION_LOOKUP, keys: [key], lock: true }], last: false };
     if (i === 0) between();
   }
-  yield { steps: [], last: true };
+  yield { statements: [], last: true };
 }
 
 /** Writes to the table of events, and does something before it commits. */
 function* writing(between: () => void): Plan<void> {
-  yield { steps: [{ kind: "settle", table: "events", how: "beside" }], last: false };
+  yield { statements: [{ kind: "lock-table", table: "events", how: "beside" }], last: false };
   between();
-  yield { steps: [], last: true };
+  yield { statements: [], last: true };
 }
 
 async function withSessions(bench: ServerBench): Promise<void> {

@@ -4,7 +4,7 @@
 // statement runs after those writes and is rolled back. The locks keep that correct: no other transaction changes what
 // a statement has read. Isolation is READ COMMITTED, statement by statement, with one difference: a guard that waited
 // for a row counts other rows after the wait; PostgreSQL counts them before it.
-import { type Driver, LOOKUP, type Param, type Plan, type Row, type Step } from "../../storage/sql/driver.ts";
+import { type Driver, LOOKUP, type Param, type Plan, type Row, type Statement } from "../../storage/sql/driver.ts";
 import { sqlite } from "../../storage/sql/sqlite/dialect.ts";
 import type { Disk } from "./disk.ts";
 import { LockTable } from "./locks.ts";
@@ -48,7 +48,7 @@ class RolledBack extends Error {
 /** One connection of a client: at most one transaction, which begins with its first trip. */
 export class ServerConnection {
   /** Of round trips before, with the numbers their rows have got. */
-  readonly writes: Step[] = [];
+  readonly writes: Statement[] = [];
   readonly client: string;
   isBusy = false;
   /** The client is gone: the connection ends when its current trip is done. */
@@ -91,10 +91,10 @@ export class SimulatedServer {
     if (!connection.isBusy) this.#end(connection);
   }
 
-  /** Runs the steps of one trip; after the last one it commits. An error ends the transaction. */
+  /** Runs the statements of one trip; after the last one it commits. An error ends the transaction. */
   async execute(
     connection: ServerConnection,
-    { steps, last }: { readonly steps: readonly Step[]; readonly last: boolean },
+    { statements, last }: { readonly statements: readonly Statement[]; readonly last: boolean },
     timeouts: ServerTimeouts,
   ): Promise<readonly (readonly Row[])[]> {
     connection.idle?.abort();
@@ -102,8 +102,8 @@ export class SimulatedServer {
     connection.isBusy = true;
     try {
       const rows = last
-        ? await this.#commit(connection, steps, timeouts)
-        : await this.#statements(connection, steps, timeouts);
+        ? await this.#commit(connection, statements, timeouts)
+        : await this.#statements(connection, statements, timeouts);
       if (last || connection.isLeft) this.#end(connection);
       else this.#awaitNext(connection, timeouts);
       return rows;
@@ -132,14 +132,14 @@ export class SimulatedServer {
 
   async #statements(
     connection: ServerConnection,
-    steps: readonly Step[],
+    statements: readonly Statement[],
     timeouts: ServerTimeouts,
   ): Promise<readonly (readonly Row[])[]> {
     const results: (readonly Row[])[] = [];
-    for (const step of steps) {
+    for (const statement of statements) {
       await this.#process.schedule("statement");
-      const isFound = await this.#lock(connection, step, timeouts);
-      const numbered = await this.#withNumbers(step);
+      const isFound = await this.#lock(connection, statement, timeouts);
+      const numbered = await this.#withNumbers(statement);
       results.push(isFound ? await this.#look(connection.writes, numbered) : []);
       if (isWrite(numbered)) connection.writes.push(numbered);
     }
@@ -149,27 +149,27 @@ export class SimulatedServer {
   /** All locks first, then everything in one real transaction. */
   async #commit(
     connection: ServerConnection,
-    steps: readonly Step[],
+    statements: readonly Statement[],
     timeouts: ServerTimeouts,
   ): Promise<readonly (readonly Row[])[]> {
-    const numbered: Step[] = [];
-    for (const step of steps) {
+    const numbered: Statement[] = [];
+    for (const statement of statements) {
       await this.#process.schedule("statement");
-      await this.#lock(connection, step, timeouts);
-      numbered.push(await this.#withNumbers(step));
+      await this.#lock(connection, statement, timeouts);
+      numbered.push(await this.#withNumbers(statement));
     }
     await this.#disk.written(this.#process, connection.client);
     const { writes } = connection;
     const plan = function* (): Plan<readonly (readonly Row[])[]> {
-      return (yield { steps: [...writes, ...numbered], last: true }).slice(writes.length);
+      return (yield { statements: [...writes, ...numbered], last: true }).slice(writes.length);
     };
     return this.#driver.transact(plan);
   }
 
-  /** Runs the step after the buffered writes and rolls everything back; returns its answer. */
-  async #look(writes: readonly Step[], step: Step): Promise<readonly Row[]> {
+  /** Runs the statement after the buffered writes and rolls everything back; returns its answer. */
+  async #look(writes: readonly Statement[], statement: Statement): Promise<readonly Row[]> {
     const plan = function* (): Plan<never> {
-      const rows = yield { steps: [...writes, step], last: true };
+      const rows = yield { statements: [...writes, statement], last: true };
       throw new RolledBack(rows.at(-1) ?? []);
     };
     try {
@@ -181,9 +181,10 @@ export class SimulatedServer {
   }
 
   /** A used number is not used again, even if its row is rolled back. */
-  async #withNumbers(step: Step): Promise<Step> {
-    if (step.kind !== "bulk" || step.spec.verb !== "insert" || !NUMBERED.has(step.spec.table)) return step;
-    const { spec, rows } = step;
+  async #withNumbers(statement: Statement): Promise<Statement> {
+    if (statement.kind !== "bulk" || statement.spec.verb !== "insert" || !NUMBERED.has(statement.spec.table))
+      return statement;
+    const { spec, rows } = statement;
     const [newest] = await this.#driver.read(`SELECT coalesce(max(no), 0) AS n FROM ${spec.table}`, []);
     let last = Math.max(this.#numbers.get(spec.table) ?? 0, Number(newest?.n));
     const numbered = rows.map((row) => [...row, ++last]);
@@ -192,28 +193,28 @@ export class SimulatedServer {
     return { kind: "bulk", spec: { ...spec, columns }, rows: numbered };
   }
 
-  /** Takes the locks of a step; false when it looks for rows to lock and there are none. */
-  async #lock(connection: ServerConnection, step: Step, timeouts: ServerTimeouts): Promise<boolean> {
+  /** Takes the locks of a statement; false when it looks for rows to lock and there are none. */
+  async #lock(connection: ServerConnection, statement: Statement, timeouts: ServerTimeouts): Promise<boolean> {
     const take = (name: string, mode: "shared" | "exclusive") => this.#acquire(connection, name, mode, timeouts);
-    switch (step.kind) {
-      case "settle":
-        await take(step.table, step.how === "alone" ? "exclusive" : "shared");
+    switch (statement.kind) {
+      case "lock-table":
+        await take(statement.table, statement.how === "alone" ? "exclusive" : "shared");
         return true;
       case "lookup":
-        return step.lock ? this.#lockFound(connection, lookups(step.sql, step.keys), take) : true;
+        return statement.lock ? this.#lockFound(connection, lookups(statement.sql, statement.keys), take) : true;
       case "query": {
-        if (step.sql.endsWith(LOCK_ROW)) return this.#lockFound(connection, [step], take);
-        const table = writtenTable(step.sql);
+        if (statement.sql.endsWith(LOCK_ROW)) return this.#lockFound(connection, [statement], take);
+        const table = writtenTable(statement.sql);
         if (table === null) return true;
         await take(table, "shared");
-        await this.#lockFound(connection, [step], take);
+        await this.#lockFound(connection, [statement], take);
         return true;
       }
       case "bulk": {
-        const { spec, rows } = step;
+        const { spec, rows } = statement;
         if (rows.length === 0) return true;
         await take(spec.table, "shared");
-        if (spec.verb === "insert") await this.#lockKeys(step, take);
+        if (spec.verb === "insert") await this.#lockKeys(statement, take);
         else {
           const sql = sqlite.renderBulk(spec, 1);
           await this.#lockFound(
@@ -248,7 +249,7 @@ export class SimulatedServer {
   /**
    * An insert of a key that another transaction has inserted waits for its end; a row that exists already is changed.
    */
-  async #lockKeys({ spec, rows }: Extract<Step, { kind: "bulk" }>, take: Take): Promise<void> {
+  async #lockKeys({ spec, rows }: Extract<Statement, { kind: "bulk" }>, take: Take): Promise<void> {
     if (spec.key.length === 0) return;
     const taking = spec.columns.filter(({ value }) => value.includes("?"));
     const at = spec.key.map((name) => taking.findIndex((column) => column.name === name));
@@ -287,8 +288,8 @@ export class SimulatedServer {
   }
 }
 
-function isWrite(step: Step): boolean {
-  return step.kind === "bulk" || (step.kind === "query" && writtenTable(step.sql) !== null);
+function isWrite(statement: Statement): boolean {
+  return statement.kind === "bulk" || (statement.kind === "query" && writtenTable(statement.sql) !== null);
 }
 
 type Take = (name: string, mode: "shared" | "exclusive") => Promise<void>;

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import type { Environment } from "../../contracts/environment.ts";
-import type { Driver, Param, Plan, Step } from "../../storage/sql/driver.ts";
+import type { Driver, Param, Plan, Statement } from "../../storage/sql/driver.ts";
 import { simulatedEnvironment } from "../environment.ts";
 import { bound } from "./driver.ts";
 import { engine, loadEngine } from "./engine.ts";
@@ -17,7 +17,7 @@ export class SimulatedStoreFile {
   readonly #path: string;
   readonly #drivers = new Map<string, Driver>();
   #environment: Environment = simulatedEnvironment(0);
-  #empty: readonly Step[] = [];
+  #empty: readonly Statement[] = [];
 
   private constructor() {
     this.#directory = mkdtempSync(path.join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "holdfast-sim-"));
@@ -36,7 +36,7 @@ export class SimulatedStoreFile {
     const place = new SimulatedStoreFile();
     const driver = await place.connect("observer");
     await engine().openOn({ ...bound(driver), close: async () => {} }, { environment: simulatedEnvironment(0) });
-    place.#empty = await emptyingSteps(driver);
+    place.#empty = await emptyingStatements(driver);
     return place;
   }
 
@@ -58,9 +58,9 @@ export class SimulatedStoreFile {
   }
 
   async reuse(): Promise<void> {
-    const steps = this.#empty;
+    const statements = this.#empty;
     const plan = function* (): Plan<void> {
-      yield { steps, last: true };
+      yield { statements, last: true };
     };
     await (await this.connect("observer")).transact(plan);
     idle.push(this);
@@ -77,16 +77,16 @@ export class SimulatedStoreFile {
 }
 
 /** Statements that reset every table to that of a new store. */
-async function emptyingSteps(driver: Driver): Promise<readonly Step[]> {
+async function emptyingStatements(driver: Driver): Promise<readonly Statement[]> {
   const tables = (await driver.read(driver.dialect.tableNames, [])).map((row) => String(Object.values(row)[0]));
-  const steps: Step[] = [];
+  const statements: Statement[] = [];
   for (const table of tables) {
-    steps.push({ kind: "query", sql: `DELETE FROM ${table}`, params: [] });
+    statements.push({ kind: "query", sql: `DELETE FROM ${table}`, params: [] });
     for (const row of await driver.read(`SELECT * FROM ${table}`, [])) {
       const names = Object.keys(row);
       const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
-      steps.push({ kind: "query", sql, params: Object.values(row) as Param[] });
+      statements.push({ kind: "query", sql, params: Object.values(row) as Param[] });
     }
   }
-  return steps;
+  return statements;
 }

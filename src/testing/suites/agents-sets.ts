@@ -111,17 +111,21 @@ export const blockSetCases: readonly Case[] = [
     assert.deepEqual((await agents.blockVersions("b", "team")).items, (await agents.blockVersions("a", "team")).items);
   }),
 
-  prove("ME8 a block is shared by its id too, and stays with who is left", ["agents"], async ({ agents }) => {
-    const team = present((await agents.saveBlocks("a", [{ label: "team", value: "we" }]))[0]);
-    const [same] = await agents.saveBlocks("b", [{ id: team.id, label: "team" }]);
-    assert.deepEqual(same, team);
-    await agents.saveBlocks("a", []);
-    assert.deepEqual(await agents.getBlock("b", "team"), team, "the block outlives the first agent's use of it");
-    await agents.shareBlock("b", "team", "c");
-    await agents.delete("b");
-    assert.equal(present(await agents.getBlock("c", "team")).id, team.id);
-    assert.equal((await agents.appendBlock("c", "team", "!")).value, "we!");
-  }),
+  prove(
+    "ME8 a block can also be shared by its id, and stays with the remaining agents",
+    ["agents"],
+    async ({ agents }) => {
+      const team = present((await agents.saveBlocks("a", [{ label: "team", value: "we" }]))[0]);
+      const [same] = await agents.saveBlocks("b", [{ id: team.id, label: "team" }]);
+      assert.deepEqual(same, team);
+      await agents.saveBlocks("a", []);
+      assert.deepEqual(await agents.getBlock("b", "team"), team, "the block outlives the first agent's use of it");
+      await agents.shareBlock("b", "team", "c");
+      await agents.delete("b");
+      assert.equal(present(await agents.getBlock("c", "team")).id, team.id);
+      assert.equal((await agents.appendBlock("c", "team", "!")).value, "we!");
+    },
+  ),
 
   prove("ME8 what cannot be shared is refused", ["agents"], async ({ agents }) => {
     await agents.saveBlocks("a", [{ label: "team", value: "we" }]);

@@ -29,7 +29,7 @@ const roundTrips: readonly Case[] = [
     });
   }),
 
-  prove("AR1 what comes from another engine goes on like any session", NEEDS, async (nouns) => {
+  prove("AR1 a session from another engine continues like any other", NEEDS, async (nouns) => {
     const file = await elsewhere(async (other) => {
       await makeRich(other, "rich");
       return fileOf(other, "rich");
@@ -105,7 +105,7 @@ const roundTrips: readonly Case[] = [
     await writer;
   }),
 
-  prove("AR1 ids are plain data, whatever they look like", NEEDS, async (nouns) => {
+  prove("AR1 ids of every form are plain data", NEEDS, async (nouns) => {
     const id = "../../etc/passwd\n'; DROP TABLE events; -- 💥";
     await nouns.history.append({ session: id, agent: "../agent" }, { role: "user", content: "hello" });
     const file = await fileOf({ sessions: nouns.archives }, { session: id });
@@ -183,7 +183,7 @@ const refusals: readonly Case[] = [
     await refuses("ArchiveCorrupted", () => nouns.archives.import(endless()));
   }),
 
-  prove("AR2 names that are taken here are left out and told", NEEDS, async (nouns) => {
+  prove("AR2 names that this store uses already are left out and reported", NEEDS, async (nouns) => {
     await nouns.history.append(scope("mine"), { role: "user", content: "one" });
     await nouns.sessions.setAlias("mine", "latest");
     const file = await elsewhere(async (other) => {
@@ -239,7 +239,7 @@ const forPeople: readonly Case[] = [
     await refuses("NotFound", () => nouns.archives.diff("a", "nobody"));
   }),
 
-  prove("AR5 unknown cost is unknown, and a fork does not pay for what it inherits", NEEDS, async (nouns) => {
+  prove("AR5 unknown cost is unknown, and inherited calls do not count for a fork", NEEDS, async (nouns) => {
     const { calls, sessions } = nouns.lineage;
     await nouns.sessions.create({ id: "a" });
     await calls.add("a", { type: "leaf", provider: "p", model: "m", inputTokens: 1, outputTokens: 2, costUsd: 0.25 });

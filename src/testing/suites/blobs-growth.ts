@@ -91,7 +91,7 @@ export const blobGrowthCases: readonly Case[] = [
     isSameBytes(await blobs.resolve(ref), further);
   }),
 
-  prove("BL3 sealing keeps every length readable, and growth goes on after it", ["blobs"], async ({ blobs }) => {
+  prove("BL3 sealing keeps every length readable, and the blob can grow afterwards", ["blobs"], async ({ blobs }) => {
     const lengths = [100_000, 120_000, 4_250_000, 4_260_000];
     const refs = await grow(blobs, lengths);
     await blobs.seal(present(refs.at(-1)));

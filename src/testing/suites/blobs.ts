@@ -320,7 +320,7 @@ const refusedCases: readonly Case[] = [
   }),
 
   prove(
-    "BL1 who refers to a blob is told: content and attachments, short content too",
+    "BL1 referrers of a blob are listed: content and attachments, also short content",
     ["blobs", "history", "state", "agents"],
     async ({ blobs, history, state, agents }) => {
       const scope = { session: "s", agent: "a" };

@@ -6,7 +6,7 @@ import { bare, bytes, captured, ID, readAll, transcript, WEEK } from "./captures
 
 export const expiryCases: readonly Case[] = [
   prove(
-    "CA5 it expires after seven days unless it is told otherwise",
+    "CA5 a capture expires after seven days unless the save sets another time",
     ["captures", "clock"],
     async ({ captures, clock }) => {
       const week = await captures.save(captured());

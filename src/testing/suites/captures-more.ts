@@ -77,7 +77,7 @@ const generations: readonly Case[] = [
     },
   ),
 
-  prove("CA8 nothing goes on from the capture of another request", ["captures"], async ({ captures }) => {
+  prove("CA8 no save continues the capture of another request", ["captures"], async ({ captures }) => {
     const first = await captures.save(captured());
     const other = await captures.save(captured({ request: "req-2", basis: bare(first) }));
     assert.notEqual(other.id, first.id);
@@ -122,7 +122,7 @@ const generations: readonly Case[] = [
   }),
 
   prove(
-    "CA7 two requests that go on with one agent's session have logs of their own",
+    "CA7 two requests that continue one agent's session have their own logs",
     ["captures", "sessions"],
     async ({ captures, sessions }) => {
       const one = await captures.save(captured());
@@ -139,7 +139,7 @@ const generations: readonly Case[] = [
   ),
 
   prove(
-    "CA7 a session that was only read in has the captures of whoever comes first, also when they come again",
+    "CA7 an imported session gets the captures of the first request, also when that request returns",
     ["captures", "sessions"],
     async ({ captures, sessions }) => {
       const { id } = await sessions.create({ id: `claude-code/${ID}`, request: "local" });
@@ -153,7 +153,7 @@ const generations: readonly Case[] = [
   ),
 
   prove(
-    "CA5 what goes on from one whose time is over takes its place",
+    "CA5 a capture that continues an expired one replaces it",
     ["captures", "clock"],
     async ({ captures, clock }) => {
       const old = await captures.save(captured({ ttlMs: HOUR }));

@@ -215,7 +215,7 @@ const generationCases: readonly Case[] = [
     assert.equal((await captures.files(first.id)).length, 1);
   }),
 
-  prove("CA8 who does not know the newest generation is refused", ["captures"], async ({ captures }) => {
+  prove("CA8 a save that does not continue the newest generation is refused", ["captures"], async ({ captures }) => {
     const first = await captures.save(captured({ basis: null }));
     await captures.save(captured({ basis: bare(first), files: [transcript(bytes("theirs\n"))] }));
     const late = await refuses("Conflict", () => captures.save(captured({ basis: bare(first) })));
@@ -253,7 +253,7 @@ const generationCases: readonly Case[] = [
   ),
 
   prove(
-    "CA8 of two machines that save at once, one goes on",
+    "CA8 if two machines save at once, one of them succeeds",
     ["captures", "another"],
     async ({ captures, another }) => {
       const first = await captures.save(captured({ basis: null }));
@@ -336,33 +336,37 @@ const hostileCases: readonly Case[] = [
     assert.deepEqual((await captures.list()).items, []);
   }),
 
-  prove("CA3 what could not be put back is not saved, nor taken from a bundle", ["captures"], async ({ captures }) => {
-    const notes = { role: "other", path: "project/notes.txt", content: bytes("x") } as const;
-    const exported = (id: string) => ({ role: "export", path: `export/${id}.json`, content: bytes("{}") }) as const;
-    const bad: readonly Partial<NewCapture>[] = [
-      { files: [] },
-      { files: [notes] },
-      { files: [{ ...transcript(bytes("")), role: "other" } as const] },
-      { files: [transcript(bytes(""), idOf(1))] },
-      { files: [exported(ID)] },
-      ...["x", "ses_1", "../../etc", `${ID}0`, "'; DROP TABLE captures; --"].map((sessionId) => ({ sessionId })),
-      ...[ID, "ses_", "ses_../x", "ses_a b"].map((sessionId) => ({ agent: "opencode" as const, sessionId })),
-      { agent: "opencode", sessionId: "ses_1", files: [exported("ses_2")] },
-      { agent: "opencode", sessionId: "ses_1", files: [transcript(bytes(""))] },
-    ];
-    for (const [n, one] of bad.entries()) {
-      await refuses("InvalidArgument", () => captures.save(captured(one)), `capture ${n}`);
-    }
-    const { agent, sessionId, cwd } = captured();
-    const origin = { agent, sessionId, cwd, configDir: null, key: null, agentVersion: null };
-    const listed = { role: notes.role, path: notes.path, size: 1, ref: refOf(notes.content), stored: 1 };
-    const list = bytes(JSON.stringify({ ...origin, files: [listed], v: 1 }));
-    // Not above: an old Node has no zstd, and is to be told so by open().
-    const { encodeBundle } = await import("../../core/bundle.ts");
-    const bundle = encodeBundle(list, [notes.content]);
-    await refuses("InvalidArgument", async () => captures.putBundle(await bundle, { request: "req-1" }));
-    assert.deepEqual((await captures.list()).items, []);
-  }),
+  prove(
+    "CA3 a file that could not be restored is not saved, nor accepted in a bundle",
+    ["captures"],
+    async ({ captures }) => {
+      const notes = { role: "other", path: "project/notes.txt", content: bytes("x") } as const;
+      const exported = (id: string) => ({ role: "export", path: `export/${id}.json`, content: bytes("{}") }) as const;
+      const bad: readonly Partial<NewCapture>[] = [
+        { files: [] },
+        { files: [notes] },
+        { files: [{ ...transcript(bytes("")), role: "other" } as const] },
+        { files: [transcript(bytes(""), idOf(1))] },
+        { files: [exported(ID)] },
+        ...["x", "ses_1", "../../etc", `${ID}0`, "'; DROP TABLE captures; --"].map((sessionId) => ({ sessionId })),
+        ...[ID, "ses_", "ses_../x", "ses_a b"].map((sessionId) => ({ agent: "opencode" as const, sessionId })),
+        { agent: "opencode", sessionId: "ses_1", files: [exported("ses_2")] },
+        { agent: "opencode", sessionId: "ses_1", files: [transcript(bytes(""))] },
+      ];
+      for (const [n, one] of bad.entries()) {
+        await refuses("InvalidArgument", () => captures.save(captured(one)), `capture ${n}`);
+      }
+      const { agent, sessionId, cwd } = captured();
+      const origin = { agent, sessionId, cwd, configDir: null, key: null, agentVersion: null };
+      const listed = { role: notes.role, path: notes.path, size: 1, ref: refOf(notes.content), stored: 1 };
+      const list = bytes(JSON.stringify({ ...origin, files: [listed], v: 1 }));
+      // Not above: an old Node has no zstd, and is to be told so by open().
+      const { encodeBundle } = await import("../../core/bundle.ts");
+      const bundle = encodeBundle(list, [notes.content]);
+      await refuses("InvalidArgument", async () => captures.putBundle(await bundle, { request: "req-1" }));
+      assert.deepEqual((await captures.list()).items, []);
+    },
+  ),
 
   prove("ST5 hostile names of requests and sessions are plain data", ["captures"], async ({ captures }) => {
     for (const [n, name] of ["'; DROP TABLE captures; --", "../../etc", "%", "\u{1f600}", "a b\nc", "{}"].entries()) {

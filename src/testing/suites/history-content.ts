@@ -154,7 +154,7 @@ export const historyContentCases: readonly Case[] = [
     assert.ok(two.blobs.dedupSavings > one.blobs.dedupSavings);
   }),
 
-  prove("BL1 a message's content counts as a blob, whatever its length", ["history", "stats"], async (nouns) => {
+  prove("BL1 a message's content of any length counts as a blob", ["history", "stats"], async (nouns) => {
     for (const length of [10, 50_000]) {
       const before = await nouns.stats();
       const text = Buffer.from(noise(length, 8)).toString("hex");

@@ -43,7 +43,7 @@ export const historyErasureCases: readonly Case[] = [
     assert.deepEqual(await history.get(scope), [kept]);
   }),
 
-  prove("LG6 seqs go on after a clear, and ranges skip what was cleared", ["history"], async ({ history }) => {
+  prove("LG6 seqs continue after a clear, and ranges skip what was cleared", ["history"], async ({ history }) => {
     const old = await history.appendMany(
       scope,
       range(5).map((n) => say(`old ${n}`)),

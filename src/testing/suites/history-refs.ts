@@ -13,7 +13,7 @@ const say = (content: string) => ({ role: "user", content }) as const;
 const LENGTHS = [1, 100, 980, 1000, 1024, 1100, 5000, 2_000_000];
 
 export const historyRefsCases: readonly Case[] = [
-  prove("BL1 a message's ref resolves to its content, whatever its length", ["history", "blobs"], async (nouns) => {
+  prove("BL1 a message's ref resolves to its content of any length", ["history", "blobs"], async (nouns) => {
     const { history, blobs } = nouns;
     for (const length of LENGTHS) {
       const message = await history.append(scope, say("é".repeat(length)));
@@ -111,7 +111,7 @@ export const historyRefsCases: readonly Case[] = [
   }),
 
   prove(
-    "LG6 a clear beside who pins or names its words tells what stays",
+    "LG6 a clear beside a pin or a message that names its content reports what stays",
     ["history", "blobs", "another"],
     async (nouns) => {
       const { history, blobs, another } = nouns;

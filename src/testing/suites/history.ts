@@ -274,7 +274,7 @@ const many =
     history.appendMany(scope, inputs);
 
 const callOrderCases: readonly Case[] = [
-  prove("HI1 appends of one tick keep their caller's order, whatever they are", ["history"], async ({ history }) => {
+  prove("HI1 appends of one tick of every kind keep their caller's order", ["history"], async ({ history }) => {
     await history.append(scope, { role: "user", content: "first, and else", key: "taken" });
     for (const step of [1, 3, 7]) {
       // Walked in different steps, so that each kind comes to stand behind each other one.

@@ -77,7 +77,7 @@ export const compactCases: readonly Case[] = [
   }),
 
   prove(
-    "SE6 what is added while somebody sums up stays in the context, also when it is tried again",
+    "SE6 messages that are added during a compaction stay in the context, also when the compaction is retried",
     [...NEEDS, "another"],
     async (nouns) => {
       const other = await nouns.another();

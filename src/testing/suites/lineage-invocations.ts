@@ -200,13 +200,13 @@ const attachCases: readonly Case[] = [
     assert.equal((await invocations.start("boss", { call: root.id })).call, root.id);
   }),
 
-  prove("SE3 of those who would close a circle together, one is refused", NEEDS, async (nouns) => {
+  prove("SE3 of invocations that would close a circle together, one is refused", NEEDS, async (nouns) => {
     for (const round of range(scaled({ short: 3, long: 12 })))
       await closeCircle(nouns, [nouns.lineage], `${round}`, 3 + (round % 4));
   }),
 
   prove(
-    "SE3 of those who would close a circle together through handles of their own, one is refused",
+    "SE3 of invocations through their own handles that would close a circle together, one is refused",
     [...NEEDS, "check", "another"],
     async (nouns) => {
       const others = await Promise.all(range(5).map(() => nouns.another()));
@@ -218,7 +218,7 @@ const attachCases: readonly Case[] = [
   ),
 
   prove(
-    "SE3 of those who would close a circle together through several handles, one is refused",
+    "SE3 of invocations through several handles that would close a circle together, one is refused",
     [...NEEDS, "another"],
     async (nouns) => {
       const handles = [nouns.lineage, await nouns.another(), await nouns.another()];
@@ -407,7 +407,7 @@ const batchCases: readonly Case[] = [
 
 const endCases: readonly Case[] = [
   prove(
-    "SE3 an invocation whose process died stays running, and is ended once, by whoever knows its id",
+    "SE3 an invocation whose process died stays running, and any caller with its id can end it once",
     [...NEEDS, "another"],
     async (nouns) => {
       const { invocations } = nouns.lineage;

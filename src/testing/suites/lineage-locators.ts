@@ -274,7 +274,7 @@ export const locatorCases: readonly Case[] = [
   ),
 
   prove(
-    "SE1 what reads like a locator makes no session and no alias, whoever would make it",
+    "SE1 no verb creates a session or an alias with a name that reads like a locator",
     [...NEEDS, "sessions", "tasks"],
     async (nouns) => {
       const { history, state, tasks } = nouns;
@@ -434,7 +434,7 @@ export const locatorCases: readonly Case[] = [
     },
   ),
 
-  prove("SE1 a locator is read when the call is made, whatever becomes of the object", NEEDS, async (nouns) => {
+  prove("SE1 a locator is read when the call is made, also if the object changes later", NEEDS, async (nouns) => {
     const message = { role: "user", content: "stays" } as const;
     for (const session of ["meant", "other"]) {
       await nouns.history.append({ session, agent: "helper" }, message);

@@ -217,7 +217,7 @@ const turnCases: readonly Case[] = [
 
 const branchCases: readonly Case[] = [
   prove(
-    "SE3 resume goes on from a head without what came later; the pointer moves with the next head",
+    "SE3 resume continues from a head without later messages; the pointer moves with the next head",
     NEEDS,
     async (nouns) => {
       const { heads, sessions } = nouns.lineage;
@@ -263,7 +263,7 @@ const branchCases: readonly Case[] = [
     assert.equal((await nouns.log.verify("chat")).ok, true);
   }),
 
-  prove("SE4 ids go on above the highest ever used", NEEDS, async (nouns) => {
+  prove("SE4 ids continue above the highest ever used", NEEDS, async (nouns) => {
     const { heads, sessions } = nouns.lineage;
     await say(nouns, "chat", "one");
     const first = await heads.publish("chat");
@@ -289,7 +289,7 @@ const branchCases: readonly Case[] = [
   }),
 
   prove(
-    "SE2 another handle goes on where a rewind of this one left the session",
+    "SE2 another handle continues where a rewind of this one left the session",
     [...NEEDS, "another"],
     async (nouns) => {
       const other = await nouns.another();
@@ -329,7 +329,7 @@ const hostileCases: readonly Case[] = [
     },
   ),
 
-  prove("SE1 a locator is read back from its text, whatever the session is called", NEEDS, async (nouns) => {
+  prove("SE1 a locator is read back from its text, for every session id", NEEDS, async (nouns) => {
     const { heads } = nouns.lineage;
     for (const id of ["a@b", "a#1", "x@ab12cd34", "my holdfast:x", "ünï ✓", "hd-abcd"]) {
       await nouns.sessions.create({ id });

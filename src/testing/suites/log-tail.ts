@@ -36,7 +36,7 @@ class Reader {
 }
 
 export const logTailCases: readonly Case[] = [
-  prove("LG7 a tail replays the log and goes on live", ["history", "log"], async ({ history, log }) => {
+  prove("LG7 a tail replays the log and continues live", ["history", "log"], async ({ history, log }) => {
     await history.appendMany(scope, [say(0), say(1)]);
     const reader = new Reader(log);
     const replayed = await reader.next(3);

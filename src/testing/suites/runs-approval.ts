@@ -176,7 +176,7 @@ export const approvalCases: readonly Case[] = [
       await endedOnce(nouns, run);
     }
   }),
-  prove("RU16 who recovers a run is told what waits for approval; nothing of it is in doubt", NEEDS, async (nouns) => {
+  prove("RU16 a recovery lists the steps that wait for approval; none of them is in doubt", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     const held = gate();

@@ -146,7 +146,7 @@ export const doubtCases: readonly Case[] = [
     const { status, value } = await runs.resume(waits("2"), run.id, { allowMismatch: true });
     assert.deepEqual([status, value], ["completed", 1]);
   }),
-  prove("RU9 a run somebody is at work on is never recovered nor taken over", [...NEEDS, "another"], async (nouns) => {
+  prove("RU9 a run with a living worker is never recovered nor taken over", [...NEEDS, "another"], async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     const held = gate();

@@ -78,7 +78,7 @@ export const hardExecuteCases: readonly Case[] = [
     assert.deepEqual([done.run.id, done.value], [second.id, "yes"]);
   }),
   prove(
-    "RU3 a worker that shows signs of life keeps its run, however long it works",
+    "RU3 a worker that sends heartbeats keeps its run, however long it works",
     [...NEEDS, "another"],
     async (nouns) => {
       const { runs } = nouns;
@@ -153,36 +153,40 @@ export const hardExecuteCases: readonly Case[] = [
     const large = await runs.execute(pays, { session: "large", input: {} }, { wait: false });
     assert.deepEqual([large.status, recorder.count("pay")], ["waiting", 1], "the default is above the bound");
   }),
-  prove("RU16 a rule of approval that throws refuses the step, and a replay is told the same", NEEDS, async (nouns) => {
-    const { runs } = nouns;
-    const recorder = new EffectRecorder();
-    let isBroken = true;
-    const approve = () => {
-      if (isBroken) throw new Error("no rule");
-      return false;
-    };
-    const held = gate();
-    const asks = agent(
-      async (it) => {
-        const said = await it.tool("pay").catch((error: Error) => error.message);
-        await it.message({ role: "assistant", content: String(said) });
-        await it.tool("wait");
-        return it.done(said as Json);
-      },
-      {
-        tools: {
-          pay: recorder.tool("pay", () => 1, { approve }),
-          wait: { effect: "idempotent", execute: () => held.pass() },
+  prove(
+    "RU16 a rule of approval that throws refuses the step, and a replay gets the same error",
+    NEEDS,
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
+      let isBroken = true;
+      const approve = () => {
+        if (isBroken) throw new Error("no rule");
+        return false;
+      };
+      const held = gate();
+      const asks = agent(
+        async (it) => {
+          const said = await it.tool("pay").catch((error: Error) => error.message);
+          await it.message({ role: "assistant", content: String(said) });
+          await it.tool("wait");
+          return it.done(said as Json);
         },
-      },
-    );
-    await runs.start(asks, { session: "s", id: "r1" });
-    await cutOff(runs, asks, "r1", held.reached);
-    isBroken = false;
-    held.open();
-    const done = await runs.resume(asks, "r1");
-    assert.deepEqual([done.value, recorder.count("pay")], ["no rule", 0]);
-  }),
+        {
+          tools: {
+            pay: recorder.tool("pay", () => 1, { approve }),
+            wait: { effect: "idempotent", execute: () => held.pass() },
+          },
+        },
+      );
+      await runs.start(asks, { session: "s", id: "r1" });
+      await cutOff(runs, asks, "r1", held.reached);
+      isBroken = false;
+      held.open();
+      const done = await runs.resume(asks, "r1");
+      assert.deepEqual([done.value, recorder.count("pay")], ["no rule", 0]);
+    },
+  ),
   prove("RU17 a reply that is none is a failure like any other, and is tried again", NEEDS, async (nouns) => {
     const { runs } = nouns;
     for (const garbage of [null, {}, { output: 1, inputTokens: -1 }]) {
@@ -218,7 +222,7 @@ export const hardExecuteCases: readonly Case[] = [
       assert.equal((await first).value, 1);
     },
   ),
-  prove("RU2 onWait is told once of what a call waits for, and may throw", [...NEEDS, "history"], async (nouns) => {
+  prove("RU2 onWait is called once with what a call waits for, and may throw", [...NEEDS, "history"], async (nouns) => {
     const { runs, history } = nouns;
     const told: string[] = [];
     const first = Promise.withResolvers<void>();

@@ -192,7 +192,7 @@ export const executeCases: readonly Case[] = [
     const done = await runs.execute(asks, { session: "s", id: "r1" });
     assert.deepEqual([done.run.id, done.value], [anew.id, "again"]);
   }),
-  prove("RU4 why a call could not go on with a run stands in the run", NEEDS, async (nouns) => {
+  prove("RU4 a run contains the reason why a call could not continue it", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const held = gate();
     const first = agent(

@@ -110,7 +110,7 @@ export const familyCases: readonly Case[] = [
     },
   ),
   prove(
-    "RU2 a session is not free before who works there for a run that has ended has heard of it",
+    "RU2 a session is not free before the worker of an ended run has noticed the end",
     [...NEEDS, "another"],
     async (nouns) => {
       const { runs } = nouns;
@@ -208,7 +208,7 @@ export const familyCases: readonly Case[] = [
       await endedOnce(nouns, done.run);
     },
   ),
-  prove("RU8 a child that nobody awaits ends, or waits, before its parent ends", NEEDS, async (nouns) => {
+  prove("RU8 a child that its parent does not await ends, or waits, before the parent ends", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     const pays = agent(
@@ -232,47 +232,43 @@ export const familyCases: readonly Case[] = [
     assert.equal((await kidOf(runs, "two")).status, "cancelled", "nobody would hear of it");
     await endedOnce(nouns, await kidOf(runs, "two"));
   }),
-  prove(
-    "RU4 what an agent asks wrongly fails at that step, and is told again when it is replayed",
-    NEEDS,
-    async (nouns) => {
-      const { runs, history, sessions } = nouns;
-      await history.append({ session: "s", agent: "ada" }, { role: "user", content: "first", key: "k" });
-      await sessions.create({ id: "taken" });
-      const wrong = agent(async (it) => {
-        const codeOf = async (work: Promise<unknown>) => work.catch((error: { code: string }) => error.code);
-        const codes = [
-          await codeOf(it.message({ role: "user", content: "again", key: "k" })),
-          await codeOf(
-            it.message({ role: "user", content: [{ type: "image", source: { ref: `sha256:${"0".repeat(64)}` } }] }),
-          ),
-          await codeOf(it.spawn(kid, { session: "taken" })),
-          await codeOf(it.spawn(kid, { session: it.session })),
-          await codeOf(it.spawn(null as never)),
-          await codeOf(it.spawn(kid, { session: 5 as never })),
-          await codeOf(it.spawn(kid, { colour: "red" } as never)),
-        ];
-        await it.waitFor("go");
-        return it.done(codes);
-      });
-      const { id } = await runs.start(wrong, { session: "s", leaseMs: 300 });
-      assert.equal((await runs.resume(wrong, id)).status, "waiting");
-      await sessions.delete("taken");
-      await runs.signal(id, "go", 1);
-      const { value, run } = await runs.resume(wrong, id);
-      const [key, image, taken, ...others] = value as readonly string[];
-      assert.deepEqual([key, image, taken], ["AlreadyExists", "BlobNotFound", "AlreadyExists"], "as it was then");
-      assert.deepEqual(others.slice(0, 2), ["InvalidArgument", "InvalidArgument"]);
-      assert.ok(others.slice(2).every((code) => code.startsWith("Invalid")));
-      const failed = (await runs.steps(id)).filter(({ status }) => status === "failed");
-      assert.deepEqual(
-        failed.map(({ kind }) => kind),
-        ["message", "message", "spawn"],
-      );
-      assert.equal((await runs.list({ agent: "kid" })).items.length, 0);
-      await endedOnce(nouns, run);
-    },
-  ),
+  prove("RU4 a wrong request of an agent fails at its step, and a replay gets the same error", NEEDS, async (nouns) => {
+    const { runs, history, sessions } = nouns;
+    await history.append({ session: "s", agent: "ada" }, { role: "user", content: "first", key: "k" });
+    await sessions.create({ id: "taken" });
+    const wrong = agent(async (it) => {
+      const codeOf = async (work: Promise<unknown>) => work.catch((error: { code: string }) => error.code);
+      const codes = [
+        await codeOf(it.message({ role: "user", content: "again", key: "k" })),
+        await codeOf(
+          it.message({ role: "user", content: [{ type: "image", source: { ref: `sha256:${"0".repeat(64)}` } }] }),
+        ),
+        await codeOf(it.spawn(kid, { session: "taken" })),
+        await codeOf(it.spawn(kid, { session: it.session })),
+        await codeOf(it.spawn(null as never)),
+        await codeOf(it.spawn(kid, { session: 5 as never })),
+        await codeOf(it.spawn(kid, { colour: "red" } as never)),
+      ];
+      await it.waitFor("go");
+      return it.done(codes);
+    });
+    const { id } = await runs.start(wrong, { session: "s", leaseMs: 300 });
+    assert.equal((await runs.resume(wrong, id)).status, "waiting");
+    await sessions.delete("taken");
+    await runs.signal(id, "go", 1);
+    const { value, run } = await runs.resume(wrong, id);
+    const [key, image, taken, ...others] = value as readonly string[];
+    assert.deepEqual([key, image, taken], ["AlreadyExists", "BlobNotFound", "AlreadyExists"], "as it was then");
+    assert.deepEqual(others.slice(0, 2), ["InvalidArgument", "InvalidArgument"]);
+    assert.ok(others.slice(2).every((code) => code.startsWith("Invalid")));
+    const failed = (await runs.steps(id)).filter(({ status }) => status === "failed");
+    assert.deepEqual(
+      failed.map(({ kind }) => kind),
+      ["message", "message", "spawn"],
+    );
+    assert.equal((await runs.list({ agent: "kid" })).items.length, 0);
+    await endedOnce(nouns, run);
+  }),
   prove("RU13 a run whose work comes to nothing is tried with growing pauses", [...NEEDS, "clock"], async (nouns) => {
     const { runs, clock } = nouns;
     let tries = 0;

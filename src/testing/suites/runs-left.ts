@@ -80,7 +80,7 @@ async function takenUp(nouns: Nouns, limits: RunLimits, end: () => Promise<unkno
 
 export const leftCases: readonly Case[] = [
   // An unhandled rejection would end the process, and the test runner would report it.
-  prove("RU9 a step that nobody waits for and that fails ends nothing but itself", NEEDS, async (nouns) => {
+  prove("RU9 a failed step that the iteration does not await ends only itself", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     const floats = agent(
@@ -105,7 +105,7 @@ export const leftCases: readonly Case[] = [
     assert.deepEqual([status, value], ["completed", "well"]);
     await endedOnce(nouns, run);
   }),
-  prove("RU9 whatever is thrown ends a step, or the run", NEEDS, async (nouns) => {
+  prove("RU9 a thrown value of any type ends the step or the run", NEEDS, async (nouns) => {
     const look = () => {
       throw new Error("do not look");
     };
@@ -128,7 +128,7 @@ export const leftCases: readonly Case[] = [
       await endedOnce(nouns, run);
     }
   }),
-  prove("RU11 a run that is cancelled does nothing any more, whatever its tools mind", NEEDS, async (nouns) => {
+  prove("RU11 a cancelled run does nothing any more, also if its tools ignore the signal", NEEDS, async (nouns) => {
     await takenUp(nouns, {}, () => nouns.runs.cancel("r1"), "cancelled");
   }),
   prove("RU11 so it is with one whose time is over", [...NEEDS, "clock"], async (nouns) => {
@@ -211,7 +211,7 @@ export const leftCases: readonly Case[] = [
     assert.deepEqual([done.value, recorder.count("card"), recorder.count("bank")], ["by bank", 1, 1]);
     await endedOnce(nouns, done.run);
   }),
-  prove("RU11 a failure that the run had lived with is not tried again by who takes it up", NEEDS, async (nouns) => {
+  prove("RU11 a retry does not repeat a failed step with which the run had continued", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     const card = cardThatFails();
@@ -263,7 +263,7 @@ export const leftCases: readonly Case[] = [
       assert.deepEqual([done.value, recorder.count("card"), recorder.count("note")], ["by card", 2, 1]);
     },
   ),
-  prove("RU6 what was asked of a run that was cancelled is asked anew by who takes it up", NEEDS, async (nouns) => {
+  prove("RU6 a retry of a cancelled run asks its questions anew", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     const held = gate();
@@ -284,7 +284,7 @@ export const leftCases: readonly Case[] = [
     await endedOnce(nouns, done.run);
   }),
   prove(
-    "RU12 a tool that was intended as one not to be repeated is not, whatever is said of it now",
+    "RU12 a tool that was not repeatable when its step began is not repeated, also if it is declared repeatable now",
     NEEDS,
     async (nouns) => {
       const { runs } = nouns;
@@ -359,7 +359,7 @@ export const leftCases: readonly Case[] = [
       assert.deepEqual((await check({ mode: "deep" })).issues, []);
     },
   ),
-  prove("RU11 a run is taken up once, also when who took it up was deleted", NEEDS, async (nouns) => {
+  prove("RU11 a run is retried once, also if the run that retried it was deleted", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     let broken = 2;

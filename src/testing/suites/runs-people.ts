@@ -153,7 +153,7 @@ export const peopleCases: readonly Case[] = [
     },
   ),
 
-  prove("RU6 what people were asked and answered is told afterwards, as the log has it", NEEDS, async (nouns) => {
+  prove("RU6 questions and answers can be listed afterwards, as the log has them", NEEDS, async (nouns) => {
     const { runs, log } = nouns;
     const answers = {
       r1: { verdict: "result", result: { receipt: 7 }, by: "eve", note: "looked" },
@@ -215,7 +215,7 @@ export const peopleCases: readonly Case[] = [
     await refuses("InvalidArgument", () => runs.decisions({ answered: "yes" as never }));
     await refuses("InvalidArgument", () => runs.decisions({ cursor: "nonsense" }));
   }),
-  prove("RU6 asked twice about one step, both answers are told", NEEDS, async (nouns) => {
+  prove("RU6 if a step was asked about twice, both answers are listed", NEEDS, async (nouns) => {
     const { runs } = nouns;
     let held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {

@@ -39,7 +39,7 @@ const READS: readonly (readonly [name: string, read: (it: Iteration) => Promise<
 
 export const erasedReadCases: readonly Case[] = [
   prove(
-    "RU14 content that was erased since is ContentErased; the run goes on with a placeholder when told to",
+    "RU14 content that was erased since is ContentErased; with the option, the run continues with a placeholder",
     NEEDS,
     async (nouns) => {
       const { runs, history, lineage } = nouns;
@@ -107,7 +107,7 @@ export const erasedReadCases: readonly Case[] = [
       await endedOnce(nouns, run);
     }
   }),
-  prove("RU14 what is erased everywhere after a read is told, messages and state", STATE, async (nouns) => {
+  prove("RU14 messages and state that are erased everywhere after a read are reported", STATE, async (nouns) => {
     const { runs, history, lineage, sessions, state } = nouns;
     for (const [name, read] of [...READS, ["state", async (it: Iteration) => await it.state()] as const]) {
       const source = `source-${name}`;
@@ -132,7 +132,7 @@ export const erasedReadCases: readonly Case[] = [
       await endedOnce(nouns, run);
     }
   }),
-  prove("RU14 of values erased before a read and after it, those after it are told", STATE, async (nouns) => {
+  prove("RU14 of values erased before and after a read, only those after it are reported", STATE, async (nouns) => {
     const { runs, lineage, sessions, state } = nouns;
     await state.set("grandmother", { hers: 1 });
     await lineage.sessions.fork("grandmother", { id: "mother" });
@@ -150,7 +150,7 @@ export const erasedReadCases: readonly Case[] = [
     assert.deepEqual(value, { hers: null });
     await endedOnce(nouns, run);
   }),
-  prove("RU14 what the session itself forgets of a child is told to a read that saw it", NEEDS, async (nouns) => {
+  prove("RU14 what the session erases of a child is reported to a read that saw it", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const held = gate();
     const recorder = new EffectRecorder();
@@ -287,7 +287,7 @@ export const erasedReadCases: readonly Case[] = [
     await endedOnce(nouns, run);
   }),
   prove(
-    "RU14 a summary that was erased since is told; without it what it stood for is not shown instead",
+    "RU14 a summary that was erased since is reported; the messages that it replaced are not shown in its place",
     NEEDS,
     async (nouns) => {
       const { runs, history, lineage } = nouns;

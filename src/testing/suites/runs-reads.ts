@@ -19,41 +19,45 @@ const everything = async (it: Iteration): Promise<Json> => [
 ];
 
 export const readCases: readonly Case[] = [
-  prove("RU14 a recorded read is what it was, whatever others add until the run goes on", STATE, async (nouns) => {
-    const { runs, history, lineage, state } = nouns;
-    const ada = { session: "s", agent: "ada" };
-    const eve = { session: "s", agent: "eve" };
-    await history.appendMany(ada, [
-      { role: "user", content: "first" },
-      { role: "assistant", content: "second" },
-    ]);
-    for (const n of [1, 2, 3, 4]) await history.append(eve, { role: "user", content: `eve ${n}` });
-    await state.set("s", { plan: [1], 7: "seven", old: true });
-    await state.patch("s", { brief: 1 }, { ttlMs: 60_000 });
-    const plain = [
-      textsIn(await lineage.sessions.context("s")),
-      textsIn(await lineage.sessions.context("s", { budget: 40 })),
-      (await history.get(ada)).map(({ id }) => id),
-      (await history.session("s", { last: 3 })).map(({ id }) => id),
-      (await history.get(eve, { offset: 1, limit: 2 })).map(({ id }) => id),
-      await state.get("s"),
-    ];
-    const seen: Json[] = [];
-    const { made, held } = readsThenWaits(everything, seen);
-    const { id } = await runs.start(made, { session: "s" });
-    await cutOff(runs, made, id, held.reached);
-    await history.append(ada, { role: "user", content: "later" });
-    await history.append(eve, { role: "user", content: "later still" });
-    await state.patch("s", { plan: [2], more: 1 }, { remove: ["old"] });
-    await state.clear("s");
-    held.open();
-    const { status, value, run } = await runs.resume(made, id);
-    assert.deepEqual([status, seen.length], ["completed", 2]);
-    assert.deepEqual(seen[0], plain, "as the handle reads");
-    assert.deepEqual(seen[1], plain, "and again");
-    assert.deepEqual(value, plain);
-    await endedOnce(nouns, run);
-  }),
+  prove(
+    "RU14 a recorded read stays the same, also if others add rows until the run continues",
+    STATE,
+    async (nouns) => {
+      const { runs, history, lineage, state } = nouns;
+      const ada = { session: "s", agent: "ada" };
+      const eve = { session: "s", agent: "eve" };
+      await history.appendMany(ada, [
+        { role: "user", content: "first" },
+        { role: "assistant", content: "second" },
+      ]);
+      for (const n of [1, 2, 3, 4]) await history.append(eve, { role: "user", content: `eve ${n}` });
+      await state.set("s", { plan: [1], 7: "seven", old: true });
+      await state.patch("s", { brief: 1 }, { ttlMs: 60_000 });
+      const plain = [
+        textsIn(await lineage.sessions.context("s")),
+        textsIn(await lineage.sessions.context("s", { budget: 40 })),
+        (await history.get(ada)).map(({ id }) => id),
+        (await history.session("s", { last: 3 })).map(({ id }) => id),
+        (await history.get(eve, { offset: 1, limit: 2 })).map(({ id }) => id),
+        await state.get("s"),
+      ];
+      const seen: Json[] = [];
+      const { made, held } = readsThenWaits(everything, seen);
+      const { id } = await runs.start(made, { session: "s" });
+      await cutOff(runs, made, id, held.reached);
+      await history.append(ada, { role: "user", content: "later" });
+      await history.append(eve, { role: "user", content: "later still" });
+      await state.patch("s", { plan: [2], more: 1 }, { remove: ["old"] });
+      await state.clear("s");
+      held.open();
+      const { status, value, run } = await runs.resume(made, id);
+      assert.deepEqual([status, seen.length], ["completed", 2]);
+      assert.deepEqual(seen[0], plain, "as the handle reads");
+      assert.deepEqual(seen[1], plain, "and again");
+      assert.deepEqual(value, plain);
+      await endedOnce(nouns, run);
+    },
+  ),
   prove("RU14 a read makes no commit: it is written with what comes next, in order", NEEDS, async (nouns) => {
     const { runs, history, log } = nouns;
     await history.append({ session: "s", agent: "ada" }, { role: "user", content: "hello" });
@@ -105,7 +109,7 @@ export const readCases: readonly Case[] = [
     assert.ok(position.seq >= 1 && position.seq < (events.at(-1)?.seq ?? 0));
     await endedOnce(nouns, run);
   }),
-  prove("RU14 the loop that reads its own messages goes on after a kill", NEEDS, async (nouns) => {
+  prove("RU14 a loop that reads its own messages continues after a kill", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     const held = gate();
@@ -253,7 +257,7 @@ export const readCases: readonly Case[] = [
     await endedOnce(nouns, run);
   }),
   prove(
-    "RU14 a non-deterministic iteration that read the handle is told which recorded read to use",
+    "RU14 the error of a non-deterministic iteration that read the handle names the recorded read to use",
     STATE,
     async (nouns) => {
       const { runs, history, lineage, state } = nouns;

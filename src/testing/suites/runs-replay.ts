@@ -41,7 +41,7 @@ export const replayCases: readonly Case[] = [
     },
   ),
   prove(
-    "RU4 a verdict without what was begun before the interruption is NonDeterminism: nobody would ask about it",
+    "RU4 a verdict that leaves out a step begun before the interruption is NonDeterminism: no person would be asked about it",
     NEEDS,
     async (nouns) => {
       const { runs } = nouns;
@@ -81,7 +81,7 @@ export const replayCases: readonly Case[] = [
       }
     },
   ),
-  prove("RU4 what goes on beside a verdict is no other thing when it is replayed", NEEDS, async (nouns) => {
+  prove("RU4 work beside a verdict is the same when it is replayed", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
     const held = gate();

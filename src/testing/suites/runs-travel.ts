@@ -15,7 +15,7 @@ const counts = agent(
 );
 
 export const travelCases: readonly Case[] = [
-  prove("RU11 who takes up a run draws what that one drew", NEEDS, async (nouns) => {
+  prove("RU11 a run that retries another draws the same random numbers", NEEDS, async (nouns) => {
     const { runs } = nouns;
     for (const n of [1, 2, 3, 4, 5, 6]) {
       const recorder = new EffectRecorder();
@@ -149,7 +149,7 @@ export const travelCases: readonly Case[] = [
     await refuses("Conflict", () => runs.retry("two"));
     assert.equal((await runs.list()).items.length, 1, "and nothing was begun");
   }),
-  prove("RU8 fork goes on from an iteration in a session of its own, with another state", NEEDS, async (nouns) => {
+  prove("RU8 fork continues from an iteration in its own session, with another state", NEEDS, async (nouns) => {
     const { runs, sessions } = nouns;
     const { run } = await runs.execute(counts, { session: "s" });
     const fork = await runs.fork(run.id, { iteration: 2, state: { n: 30, by: 10 }, session: "f" });
@@ -172,7 +172,7 @@ export const travelCases: readonly Case[] = [
     await refuses("InvalidJson", () => runs.fork(run.id, { state: () => 1 }));
   }),
   prove(
-    "RU8 rewind takes the session back and goes on from there; a run that waits ends with it",
+    "RU8 rewind moves the session back and continues from there; a run that waits ends with it",
     NEEDS,
     async (nouns) => {
       const { runs } = nouns;

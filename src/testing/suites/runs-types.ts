@@ -92,7 +92,7 @@ export const typesCases: readonly Case[] = [
     },
   ),
   prove(
-    "RU15 a tool's input that is refused is a failed step without an intent or an effect, and a replay is told the same",
+    "RU15 a refused tool input is a failed step without an intent or an effect, and a replay gets the same error",
     NEEDS,
     async (nouns) => {
       const { runs, log } = nouns;
@@ -250,30 +250,34 @@ export const typesCases: readonly Case[] = [
       assert.equal(unknown.error?.code, "NotFound");
     },
   ),
-  prove("RU15 a refused signal is told again by a replay, and one whose time is over is null", NEEDS, async (nouns) => {
-    const { runs } = nouns;
-    const held = gate();
-    const made = (answer: StandardSchema) =>
-      agent(
-        async (it) => {
-          const told = await it.waitFor("answer").catch(coded);
-          const late = await it.waitFor("answer", { timeoutMs: 0 });
-          await it.tool("hold");
-          return it.done([told as Json, late]);
-        },
-        {
-          signals: { answer: answer as StandardSchema<unknown, Json> },
-          tools: { hold: { effect: "idempotent", execute: () => held.pass().then(() => null) } },
-        },
-      );
-    const { id } = await runs.start(made(slowly(isText)), { session: "s" });
-    await runs.signal(id, "answer", null);
-    await cutOff(runs, made(slowly(isText)), id, held.reached);
-    held.open();
-    const { value, run } = await runs.resume(made(new Validator(() => ({ value: "fine" }))), id);
-    assert.deepEqual(value, [{ code: "InvalidSignal", message: "signal answer: not null" }, null]);
-    await endedOnce(nouns, run);
-  }),
+  prove(
+    "RU15 a replay gets the same error for a refused signal, and null for one that timed out",
+    NEEDS,
+    async (nouns) => {
+      const { runs } = nouns;
+      const held = gate();
+      const made = (answer: StandardSchema) =>
+        agent(
+          async (it) => {
+            const told = await it.waitFor("answer").catch(coded);
+            const late = await it.waitFor("answer", { timeoutMs: 0 });
+            await it.tool("hold");
+            return it.done([told as Json, late]);
+          },
+          {
+            signals: { answer: answer as StandardSchema<unknown, Json> },
+            tools: { hold: { effect: "idempotent", execute: () => held.pass().then(() => null) } },
+          },
+        );
+      const { id } = await runs.start(made(slowly(isText)), { session: "s" });
+      await runs.signal(id, "answer", null);
+      await cutOff(runs, made(slowly(isText)), id, held.reached);
+      held.open();
+      const { value, run } = await runs.resume(made(new Validator(() => ({ value: "fine" }))), id);
+      assert.deepEqual(value, [{ code: "InvalidSignal", message: "signal answer: not null" }, null]);
+      await endedOnce(nouns, run);
+    },
+  ),
   prove(
     "RU15 a validator that throws has refused the value; a child's input is validated before it begins",
     NEEDS,

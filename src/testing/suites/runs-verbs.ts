@@ -92,7 +92,7 @@ export const verbCases: readonly Case[] = [
     );
   }),
   prove(
-    "RU13 a worker takes what is due by priority, no more than it may, and gives back what it has",
+    "RU13 a worker claims due runs by priority, no more than its limit, and releases what it has",
     NEEDS,
     async (nouns) => {
       const { runs } = nouns;
@@ -132,7 +132,7 @@ export const verbCases: readonly Case[] = [
       for (const n of [0, 1, 2]) await endedOnce(nouns, present(await runs.get(`r${n}`)));
     },
   ),
-  prove("RU8 tokens are shown to who listens, and stored nowhere", NEEDS, async ({ runs, log }) => {
+  prove("RU8 tokens reach listeners, and are stored nowhere", NEEDS, async ({ runs, log }) => {
     const speaks = agent(async (it) => it.done((await it.model("q")).output), {
       models: {
         m: {

@@ -12,7 +12,7 @@ const idle = agent((it) => it.done(null));
 
 export const waitingCases: readonly Case[] = [
   prove(
-    "RU10 a pause lets go of its worker and ends when its time is over, or when somebody ends it",
+    "RU10 a pause frees its worker, and ends when its time is over or a caller ends it",
     [...NEEDS, "clock"],
     async (nouns) => {
       const { runs, clock } = nouns;
@@ -55,7 +55,7 @@ export const waitingCases: readonly Case[] = [
     },
   ),
   prove(
-    "RU10 paused by somebody: at once when it waits, after its iteration when it is at work",
+    "RU10 a caller's pause begins at once if the run waits, and after the iteration if a worker has it",
     NEEDS,
     async (nouns) => {
       const { runs } = nouns;
@@ -83,33 +83,29 @@ export const waitingCases: readonly Case[] = [
       assert.equal((await runs.resume(waits, asleep.id)).value, "kept");
     },
   ),
-  prove(
-    "RU10 a pause that somebody asked for ends alone: a sleep beside it keeps its own end",
-    NEEDS,
-    async (nouns) => {
-      const { runs } = nouns;
-      const waits = agent(async (it) =>
-        it.done(
-          await it.parallel(
-            (one) => one.sleep(60 * MINUTE).then(() => 1),
-            (one) => one.waitFor("go"),
-          ),
+  prove("RU10 a caller's pause ends alone: a sleep beside it keeps its own end", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const waits = agent(async (it) =>
+      it.done(
+        await it.parallel(
+          (one) => one.sleep(60 * MINUTE).then(() => 1),
+          (one) => one.waitFor("go"),
         ),
-      );
-      const { run } = await runs.execute(waits, { session: "s" }, { wait: false });
-      await runs.pause(run.id);
-      await runs.unpause(run.id);
-      await runs.signal(run.id, "go", 1);
-      const after = await runs.resume(waits, run.id);
-      assert.deepEqual([after.status, after.run.wakesAt], ["paused", run.wakesAt]);
-      await runs.unpause(run.id);
-      const done = await runs.resume(waits, run.id);
-      assert.equal(done.status, "completed", "nobody else paused it");
-      await endedOnce(nouns, done.run);
-    },
-  ),
+      ),
+    );
+    const { run } = await runs.execute(waits, { session: "s" }, { wait: false });
+    await runs.pause(run.id);
+    await runs.unpause(run.id);
+    await runs.signal(run.id, "go", 1);
+    const after = await runs.resume(waits, run.id);
+    assert.deepEqual([after.status, after.run.wakesAt], ["paused", run.wakesAt]);
+    await runs.unpause(run.id);
+    const done = await runs.resume(waits, run.id);
+    assert.equal(done.status, "completed", "nobody else paused it");
+    await endedOnce(nouns, done.run);
+  }),
   prove(
-    "RU10 signals are taken in order, also those that came before anybody waited",
+    "RU10 signals are delivered in order, also those that came before the run waited",
     [...NEEDS, "clock"],
     async (nouns) => {
       const { runs, clock } = nouns;
@@ -185,40 +181,36 @@ export const waitingCases: readonly Case[] = [
       await endedOnce(nouns, done.run);
     },
   ),
-  prove(
-    "RU10 who waits beside a tool at work is served before the tool ends: by a signal, by its time",
-    NEEDS,
-    async (nouns) => {
-      const { runs } = nouns;
-      const held = gate();
-      const [timed, signalled] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
-      const resolveWith = async (one: Promise<Json>, { resolve }: { resolve: (value: Json) => void }) => {
-        const value = await one;
-        resolve(value);
-        return value;
-      };
-      const wide = agent(
-        async (it) =>
-          it.done(
-            await it.parallel(
-              (one) => resolveWith(one.waitFor("never", { timeoutMs: 20 }), timed),
-              (one) => resolveWith(one.waitFor("go"), signalled),
-              (one) => one.tool("slow"),
-            ),
+  prove("RU10 a wait beside a running tool ends before the tool: by a signal, by its time", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const held = gate();
+    const [timed, signalled] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
+    const resolveWith = async (one: Promise<Json>, { resolve }: { resolve: (value: Json) => void }) => {
+      const value = await one;
+      resolve(value);
+      return value;
+    };
+    const wide = agent(
+      async (it) =>
+        it.done(
+          await it.parallel(
+            (one) => resolveWith(one.waitFor("never", { timeoutMs: 20 }), timed),
+            (one) => resolveWith(one.waitFor("go"), signalled),
+            (one) => one.tool("slow"),
           ),
-        { tools: { slow: { execute: () => held.pass().then(() => "done") } } },
-      );
-      const working = runs.execute(wide, { session: "s", id: "r" });
-      await held.reached;
-      assert.equal(await timed.promise, null);
-      await runs.signal("r", "go", "gone");
-      assert.equal(await signalled.promise, "gone");
-      held.open();
-      const { run, value } = await working;
-      assert.deepEqual(value, [null, "gone", "done"]);
-      await endedOnce(nouns, run);
-    },
-  ),
+        ),
+      { tools: { slow: { execute: () => held.pass().then(() => "done") } } },
+    );
+    const working = runs.execute(wide, { session: "s", id: "r" });
+    await held.reached;
+    assert.equal(await timed.promise, null);
+    await runs.signal("r", "go", "gone");
+    assert.equal(await signalled.promise, "gone");
+    held.open();
+    const { run, value } = await working;
+    assert.deepEqual(value, [null, "gone", "done"]);
+    await endedOnce(nouns, run);
+  }),
   prove("ST2 of hundreds of signals at once none is refused, and none is lost", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const { id } = await runs.start(idle, { session: "s" });

@@ -179,12 +179,12 @@ export const watchingCases: readonly Case[] = [
       assert.deepEqual(of("message/added").causes, [{ kind: "run", id }]);
       assert.deepEqual(of("run/completed").causes[0], { kind: "run", id });
       assert.equal(of("run/waiting").summary, `run waits for decision ${present(decision).id}`);
-      assert.match(of("run/claimed").summary, /^run taken by a worker, epoch 1$/);
+      assert.match(of("run/claimed").summary, /^run claimed by a worker, epoch 1$/);
       await runs.delete(id);
       assert.equal((await causes(eventOf("step/again"))).causes.length, 1, "of a deleted run its log is left");
     },
   ),
-  prove("RU13 a worker tells what it takes, leaves and cannot go on with", NEEDS, async ({ runs }) => {
+  prove("RU13 a worker reports the runs that it claims, releases and cannot continue", NEEDS, async ({ runs }) => {
     const works = agent(async (it) =>
       it.input === "bad" ? it.fail(new Error("no")) : it.done(await it.waitFor("go")),
     );

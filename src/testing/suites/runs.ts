@@ -93,7 +93,7 @@ const loopCases: readonly Case[] = [
     assert.deepEqual((await runs.checkpoint(run.id, 1))?.state, { n: 2 });
     await endedOnce(nouns, run);
   }),
-  prove("RU2 one root run at a time: others are told that the session is busy", NEEDS, async (nouns) => {
+  prove("RU2 one root run at a time: others get SessionBusy", NEEDS, async (nouns) => {
     const { runs, history, lineage } = nouns;
     const waits = agent(async (it) => it.done(await it.waitFor("go")));
     const { run, status } = await runs.execute(waits, { session: "s" }, { wait: false });
@@ -200,61 +200,65 @@ const loopCases: readonly Case[] = [
     assert.deepEqual((await runs.steps(run.id)).map(({ path }) => path).sort(), ["1.1.1", "1.1.2", "1.2.1"]);
     await endedOnce(nouns, run);
   }),
-  prove("RU8 steps that nobody awaits end before their iteration does; none begins after it", NEEDS, async (nouns) => {
-    const { runs } = nouns;
-    const recorder = new EffectRecorder();
-    let late: Promise<unknown> | null = null;
-    const careless = agent(
-      (it) => {
-        void it.tool("slow", 1);
-        late = new Promise((resolve) => {
-          setTimeout(() => resolve(it.tool("slow", 2).catch((error: { code: string }) => error.code)), 30);
-        });
-        return it.done("over");
-      },
-      { tools: { slow: recorder.tool("slow", () => new Promise((resolve) => setTimeout(resolve, 10, "done"))) } },
-    );
-    const { run, value } = await runs.execute(careless, { session: "s" });
-    assert.equal(value, "over");
-    assert.deepEqual(
-      (await runs.steps(run.id)).map(({ status }) => status),
-      ["done"],
-    );
-    assert.equal(await late, "InvalidTransition");
-    await endedOnce(nouns, run);
-    const held = gate();
-    const tools = {
-      quick: recorder.tool("quick", () => 1),
-      slow: recorder.tool("slow", () => held.pass().then(() => 2)),
-    };
-    const working = runs.execute(
-      agent(
+  prove(
+    "RU8 steps that the iteration does not await end before the iteration; none begins after it",
+    NEEDS,
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
+      let late: Promise<unknown> | null = null;
+      const careless = agent(
         (it) => {
-          void it.tool("slow");
-          void it.tool("quick");
-          return it.done("both");
+          void it.tool("slow", 1);
+          late = new Promise((resolve) => {
+            setTimeout(() => resolve(it.tool("slow", 2).catch((error: { code: string }) => error.code)), 30);
+          });
+          return it.done("over");
         },
-        { tools },
-      ),
-      { session: "t", id: "both" },
-    );
-    const quickly = async () =>
-      (await runs.steps("both")).some(({ name, status }) => name === "quick" && status === "done");
-    await held.reached;
-    while (!(await quickly())) await new Promise((resolve) => setTimeout(resolve));
-    for (let looks = 0; looks < 20; looks++) {
-      await new Promise((resolve) => setTimeout(resolve));
-      assert.equal((await runs.get("both"))?.status, "running", "one of them is still at work");
-    }
-    held.open();
-    const both = await working;
-    assert.deepEqual([both.status, both.value], ["completed", "both"]);
-    assert.deepEqual(
-      (await runs.steps("both")).map(({ status }) => status),
-      ["done", "done"],
-    );
-    await endedOnce(nouns, both.run);
-  }),
+        { tools: { slow: recorder.tool("slow", () => new Promise((resolve) => setTimeout(resolve, 10, "done"))) } },
+      );
+      const { run, value } = await runs.execute(careless, { session: "s" });
+      assert.equal(value, "over");
+      assert.deepEqual(
+        (await runs.steps(run.id)).map(({ status }) => status),
+        ["done"],
+      );
+      assert.equal(await late, "InvalidTransition");
+      await endedOnce(nouns, run);
+      const held = gate();
+      const tools = {
+        quick: recorder.tool("quick", () => 1),
+        slow: recorder.tool("slow", () => held.pass().then(() => 2)),
+      };
+      const working = runs.execute(
+        agent(
+          (it) => {
+            void it.tool("slow");
+            void it.tool("quick");
+            return it.done("both");
+          },
+          { tools },
+        ),
+        { session: "t", id: "both" },
+      );
+      const quickly = async () =>
+        (await runs.steps("both")).some(({ name, status }) => name === "quick" && status === "done");
+      await held.reached;
+      while (!(await quickly())) await new Promise((resolve) => setTimeout(resolve));
+      for (let looks = 0; looks < 20; looks++) {
+        await new Promise((resolve) => setTimeout(resolve));
+        assert.equal((await runs.get("both"))?.status, "running", "one of them is still at work");
+      }
+      held.open();
+      const both = await working;
+      assert.deepEqual([both.status, both.value], ["completed", "both"]);
+      assert.deepEqual(
+        (await runs.steps("both")).map(({ status }) => status),
+        ["done", "done"],
+      );
+      await endedOnce(nouns, both.run);
+    },
+  ),
   prove("RU9 what cannot be kept fails its step or its run, and loses neither", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const circle: Record<string, unknown> = {};

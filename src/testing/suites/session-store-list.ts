@@ -101,21 +101,25 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       assert.deepEqual([await idsOf(one), await idsOf(two)], [[KEY.sessionId], []]);
     }),
 
-    prove("CA12 asked to, a store does not look at the project: a session goes on elsewhere", NEEDS, async (hf) => {
-      await over(hf).append(KEY, [entryOf(1)]);
-      await over(hf).append(SUB, [entryOf(7)]);
-      const store = over(hf, { projects: "any" });
-      assert.deepEqual(await store.load(ELSEWHERE), [entryOf(1)]);
-      assert.deepEqual(await store.listSubkeys(ELSEWHERE), ["subagents/agent-1"]);
-      assert.deepEqual(await idsOf(store, "-a-third"), [KEY.sessionId]);
-      await store.append(ELSEWHERE, [entryOf(2)]);
-      await store.append({ ...ELSEWHERE, subpath: "subagents/agent-1" }, [entryOf(8)]);
-      assert.deepEqual(await store.load({ ...KEY, projectKey: "-a-third" }), [entryOf(1), entryOf(2)]);
-      assert.deepEqual(await over(hf).load(KEY), [entryOf(1), entryOf(2)], "it is still its first project's");
-      assert.deepEqual(await over(hf).load(SUB), [entryOf(7), entryOf(8)]);
-      await store.delete({ ...KEY, projectKey: "-a-third" });
-      assert.deepEqual([await over(hf).load(KEY), await over(hf).load(SUB), await idsOf(store)], [null, null, []]);
-    }),
+    prove(
+      "CA12 with the option, a store ignores the project: a session continues in another one",
+      NEEDS,
+      async (hf) => {
+        await over(hf).append(KEY, [entryOf(1)]);
+        await over(hf).append(SUB, [entryOf(7)]);
+        const store = over(hf, { projects: "any" });
+        assert.deepEqual(await store.load(ELSEWHERE), [entryOf(1)]);
+        assert.deepEqual(await store.listSubkeys(ELSEWHERE), ["subagents/agent-1"]);
+        assert.deepEqual(await idsOf(store, "-a-third"), [KEY.sessionId]);
+        await store.append(ELSEWHERE, [entryOf(2)]);
+        await store.append({ ...ELSEWHERE, subpath: "subagents/agent-1" }, [entryOf(8)]);
+        assert.deepEqual(await store.load({ ...KEY, projectKey: "-a-third" }), [entryOf(1), entryOf(2)]);
+        assert.deepEqual(await over(hf).load(KEY), [entryOf(1), entryOf(2)], "it is still its first project's");
+        assert.deepEqual(await over(hf).load(SUB), [entryOf(7), entryOf(8)]);
+        await store.delete({ ...KEY, projectKey: "-a-third" });
+        assert.deepEqual([await over(hf).load(KEY), await over(hf).load(SUB), await idsOf(store)], [null, null, []]);
+      },
+    ),
 
     prove(
       "CA12 not looking at the project, a store takes the session of the own project first",
@@ -185,7 +189,7 @@ function deleteCases(over: MakeSessionStore): readonly Case[] {
       }
     }),
 
-    prove("CA12 one handle goes on after another has deleted the session", [...NEEDS, "another"], async (hf) => {
+    prove("CA12 one handle continues after another has deleted the session", [...NEEDS, "another"], async (hf) => {
       const [one, two] = [over(hf), over(await hf.another())];
       await one.append(KEY, [entryOf(1)]);
       await two.append(KEY, [entryOf(2)]);

@@ -99,7 +99,7 @@ export const sessionDeleteCases: readonly Case[] = [
   }),
 
   prove(
-    "LG6 a delete beside those who never stop appending takes what they wrote last",
+    "LG6 a delete beside writers that never stop also erases their last messages",
     ["sessions", "history", "blobs", "another"],
     async ({ sessions, history, blobs, another }) => {
       const other = await another();

@@ -53,7 +53,7 @@ const wholeCases: readonly Case[] = [
     assert.equal(await state.getKey("chat", "c"), null, "null is a value");
   }),
 
-  prove("ME1 patch takes away the keys it is told to", ["state"], async ({ state }) => {
+  prove("ME1 patch removes the named keys", ["state"], async ({ state }) => {
     await state.set("chat", { a: 1, b: 2, c: 3 });
     const patched = await state.patch("chat", { d: 4 }, { remove: ["a", "c", "never"] });
     assert.deepEqual(patched.value, { b: 2, d: 4 });
@@ -399,7 +399,7 @@ const logCases: readonly Case[] = [
     assert.equal((await log.verify("chat")).ok, true);
   }),
 
-  prove("LG2 every value has a commitment in its event, whatever its key", ["state", "log"], async ({ state, log }) => {
+  prove("LG2 every value has a commitment in its event, for every key", ["state", "log"], async ({ state, log }) => {
     const keys = ["a", "__proto__", "constructor", "10", "é"];
     await state.set("chat", Object.fromEntries(keys.map((key) => [key, "same"])));
     const event = present((await log.read("chat", { types: ["state/set"] }))[0]);

@@ -192,7 +192,7 @@ const closeCases: readonly Case[] = [
 ];
 
 const handleCases: readonly Case[] = [
-  prove("ST1 what was acknowledged is there for whoever opens the store next", [...ALL, "another"], async (context) => {
+  prove("ST1 what was acknowledged is there for the next handle", [...ALL, "another"], async (context) => {
     const message = await context.history.append(scope, { role: "user", content: "kept" });
     const session = await context.sessions.update("chat", { title: "kept", tags: ["t"] });
     await context.sessions.setAlias("chat", "name");
@@ -217,7 +217,7 @@ const handleCases: readonly Case[] = [
     assert.equal(next.seq, anchor.seq + 1);
   }),
 
-  prove("ST4 a store has one identity, whoever opens it", ["info", "another"], async ({ info, another }) => {
+  prove("ST4 a store has one identity for all handles", ["info", "another"], async ({ info, another }) => {
     const other = await another();
     assert.equal(other.info.storeId, info.storeId);
     assert.equal(other.info.createdAt, info.createdAt);

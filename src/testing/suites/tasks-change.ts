@@ -179,7 +179,7 @@ export const taskChangeCases: readonly Case[] = [
     }
   }),
 
-  prove("TA5 of twenty who claim a task at once, one has it", ["tasks", "log"], async ({ tasks, log }) => {
+  prove("TA5 if twenty callers claim a task at once, one of them gets it", ["tasks", "log"], async ({ tasks, log }) => {
     const { board, task } = await oneTask(tasks);
     const claims = range(20).map((n) => tasks.move(board, task.id, "in_progress", { note: `${n}`, from: "planned" }));
     const done = await Promise.allSettled(claims);

@@ -66,7 +66,7 @@ const boardCases: readonly Case[] = [
     for (const board of boards) assert.deepEqual(await tasks.get(board.id), board);
   }),
 
-  prove("TA1 of 8 who make a board if there is none, one does", ["tasks"], async ({ tasks }) => {
+  prove("TA1 if 8 callers create a missing board at once, one of them creates it", ["tasks"], async ({ tasks }) => {
     const make = (n: number) => tasks.create("chat", [`t${n}`], { agent: "sub", ifAbsent: true });
     const made = await Promise.allSettled(range(8).map(make));
     const [winner, ...others] = made.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));

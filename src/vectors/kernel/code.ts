@@ -21,7 +21,7 @@ const STEP = 0.9957;
 const MOST_ENTRY = 63;
 const MOST_SUM = 0xffff;
 
-/** Of an estimate of the cosine, measured: the standard deviation times the root of the dimension. */
+/** The measured standard deviation of an estimated cosine, times the square root of the dimension. */
 const DEVIATION = 0.37;
 
 export function codeBytes(dimension: number): number {
@@ -107,7 +107,7 @@ export class VectorCoder {
   }
 }
 
-/** The score that a metric gives, the higher the nearer: the cosine, the inner product, or the distance with its sign turned. */
+/** The score that a metric gives, the higher the nearer: the cosine, the inner product, or the negated distance. */
 export function scoreFrom(metric: VectorMetric, product: number, norm: number, queryNorm: number): number {
   if (metric === "dot") return product;
   if (metric === "cosine") return cosineFrom(product, norm * queryNorm);

@@ -63,7 +63,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
             isOver = true;
           });
           for (let waits = !first; !waits && !isOver; ) {
-            const [blocked] = yield { steps: [{ kind: "query", sql: WAITING_FOR_US, params: [] }], last: false };
+            const [blocked] = yield { statements: [{ kind: "query", sql: WAITING_FOR_US, params: [] }], last: false };
             waits = Number(blocked?.[0]?.n) > 0;
           }
           next = plan.next(rows);

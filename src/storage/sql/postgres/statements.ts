@@ -1,5 +1,5 @@
-// The texts that a plan's steps become, and how rows become their parameters. Texts are made once.
-import type { BulkSpec, Param, Row, Step } from "../driver.ts";
+// The texts that a plan's statements become, and how rows become their parameters. Texts are made once.
+import type { BulkSpec, Param, Row, Statement } from "../driver.ts";
 import { pieces } from "../row-pieces.ts";
 import type { Connection } from "./connection.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
@@ -22,9 +22,11 @@ export class PlanTexts {
   }
 
   /** A plan of one trip that fits into one statement. */
-  together(steps: readonly Step[]): { readonly text: string; readonly params: readonly Param[] } | null {
-    const bulks = steps.flatMap((step) => (step.kind === "bulk" && step.rows.length > 0 ? [step] : []));
-    if (bulks.length !== steps.length || bulks.some(({ rows }) => pieces(rows, MOST_ROWS, MOST_BYTES).length > 1))
+  together(statements: readonly Statement[]): { readonly text: string; readonly params: readonly Param[] } | null {
+    const bulks = statements.flatMap((statement) =>
+      statement.kind === "bulk" && statement.rows.length > 0 ? [statement] : [],
+    );
+    if (bulks.length !== statements.length || bulks.some(({ rows }) => pieces(rows, MOST_ROWS, MOST_BYTES).length > 1))
       return null;
     const key = bulks.map(({ spec, rows }) => `${spec.name}${rows.length === 1 ? 1 : 2}`).join(" ");
     let text = this.#trips.get(key);
@@ -37,20 +39,20 @@ export class PlanTexts {
     return { text, params };
   }
 
-  send(connection: Connection, step: Step): Promise<readonly Row[]> {
-    switch (step.kind) {
+  send(connection: Connection, statement: Statement): Promise<readonly Row[]> {
+    switch (statement.kind) {
       case "query":
-        return connection.send(this.render(step.sql), step.params);
+        return connection.send(this.render(statement.sql), statement.params);
       case "lookup":
-        return connection.send(this.renderLookup(step.sql, step.lock), [arrayLiteral(step.keys)]);
-      case "settle":
-        return connection.send(`LOCK TABLE ${step.table} IN ${LOCK_MODES[step.how]} MODE`, []);
+        return connection.send(this.renderLookup(statement.sql, statement.lock), [arrayLiteral(statement.keys)]);
+      case "lock-table":
+        return connection.send(`LOCK TABLE ${statement.table} IN ${LOCK_MODES[statement.how]} MODE`, []);
       case "bulk": {
-        const { one, many } = this.#bulk(step.spec);
-        const [row] = step.rows;
-        if (step.rows.length === 1 && row !== undefined) return connection.send(one, row);
-        const sent = pieces(step.rows, MOST_ROWS, MOST_BYTES).map((rows) =>
-          connection.send(many, columnsOf(step.spec, rows)),
+        const { one, many } = this.#bulk(statement.spec);
+        const [row] = statement.rows;
+        if (statement.rows.length === 1 && row !== undefined) return connection.send(one, row);
+        const sent = pieces(statement.rows, MOST_ROWS, MOST_BYTES).map((rows) =>
+          connection.send(many, columnsOf(statement.spec, rows)),
         );
         return settle(sent).then(() => []);
       }

@@ -2,7 +2,7 @@
 // round trip. How long each may take is bounded on both sides; a transaction that the server ended is never continued.
 import type { Environment } from "../../../contracts/environment.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
-import { LostRace, type Plan, type RoundTrip, type Row, type Step } from "../driver.ts";
+import { LostRace, type Plan, type RoundTrip, type Row, type Statement } from "../driver.ts";
 import type { Connection } from "./connection.ts";
 import { isConnectionLost, isFatal, isUnreachable, lostError, silentError } from "./errors.ts";
 import { IDLE_IN_TRANSACTION_MS, localSettings, type Settings, WORK_MS } from "./settings.ts";
@@ -16,9 +16,9 @@ const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /** Beside its wait for locks, a trip of ordinary size is answered within that time unless the server hangs. */
 const ANSWER_MS = 10_000;
 const ANSWER_MS_PER_ROW = 5;
-/** So many rows in a step, or steps in a trip, take long to encode. No commit of ordinary size has them. */
+/** So many rows in a statement, or statements in a trip, take long to encode. No commit of ordinary size has them. */
 const MANY_ROWS = 100;
-const MANY_STEPS = 32;
+const MANY_STATEMENTS = 32;
 /** Reads, and changes of single rows: those of runs, their leases among them, must not wait long for a hung connection. */
 const QUICK = /^\s*(SELECT|UPDATE (runs|signals|decisions|sessions|agents|captures|counters|segments|state) SET)\b/i;
 
@@ -81,36 +81,37 @@ export class PlanRunner {
 
   async #first(
     connection: Connection,
-    { steps, last }: RoundTrip,
+    { statements, last }: RoundTrip,
     wait: LockWait,
   ): Promise<readonly (readonly Row[])[]> {
     const { texts, isPooled } = this.#options;
-    const together = last && !isPooled && wait.lockMs === null ? texts.together(steps) : null;
+    const together = last && !isPooled && wait.lockMs === null ? texts.together(statements) : null;
     if (together !== null)
-      return [await connection.send(together.text, together.params), ...steps.slice(1).map(() => [])];
+      return [await connection.send(together.text, together.params), ...statements.slice(1).map(() => [])];
     const before = this.#begin(connection, wait);
-    return this.#send(connection, before, steps, last);
+    return this.#send(connection, before, statements, last);
   }
 
-  #later(connection: Connection, { steps, last }: RoundTrip): Promise<readonly (readonly Row[])[]> {
-    return this.#send(connection, [], steps, last);
+  #later(connection: Connection, { statements, last }: RoundTrip): Promise<readonly (readonly Row[])[]> {
+    return this.#send(connection, [], statements, last);
   }
 
   async #send(
     connection: Connection,
     before: readonly Promise<readonly Row[]>[],
-    steps: readonly Step[],
+    statements: readonly Statement[],
     last: boolean,
   ): Promise<readonly (readonly Row[])[]> {
     const sent = [...before];
-    for (const step of steps) {
-      const isLong = steps.length > MANY_STEPS || (step.kind === "bulk" && step.rows.length >= MANY_ROWS);
+    for (const statement of statements) {
+      const isLong =
+        statements.length > MANY_STATEMENTS || (statement.kind === "bulk" && statement.rows.length >= MANY_ROWS);
       if (isLong && this.#slice.isSpent) await this.#pause(sent);
-      sent.push(this.#options.texts.send(connection, step));
+      sent.push(this.#options.texts.send(connection, statement));
     }
     if (last) sent.push(connection.send("COMMIT", []));
     const results = await settle(sent);
-    return results.slice(before.length, before.length + steps.length);
+    return results.slice(before.length, before.length + statements.length);
   }
 
   async #pause(sent: readonly Promise<unknown>[]): Promise<void> {
@@ -151,13 +152,13 @@ export class PlanRunner {
     }
   }
 
-  #expectAnswer(connection: Connection, { steps }: RoundTrip, { totalMs }: LockWait): void {
+  #expectAnswer(connection: Connection, { statements }: RoundTrip, { totalMs }: LockWait): void {
     let rows = 0;
     let isHeavy = false;
-    for (const step of steps) {
-      if (step.kind === "bulk") rows += step.rows.length;
+    for (const statement of statements) {
+      if (statement.kind === "bulk") rows += statement.rows.length;
       // An erasure is a short statement that may be much work.
-      else if (step.kind === "query" && !QUICK.test(step.sql)) isHeavy = true;
+      else if (statement.kind === "query" && !QUICK.test(statement.sql)) isHeavy = true;
     }
     const now = this.#options.environment.monotonic();
     connection.sentAt = now;

@@ -17,7 +17,7 @@ import {
   type Plan,
   type Row,
   StaleFence,
-  type Step,
+  type Statement,
   type TransactOptions,
 } from "../driver.ts";
 import { tooMuch } from "../inspection.ts";
@@ -109,7 +109,7 @@ class SqliteDriver implements Driver {
         throw error;
       }
       // The transaction has committed, so later errors must not be reported as its failure.
-      this.#checkpoints.committed(this.#rows);
+      this.#checkpoints.countRows(this.#rows);
       return result;
     });
   }
@@ -118,7 +118,7 @@ class SqliteDriver implements Driver {
   async #transactInSlices<T>(plan: () => Plan<T>): Promise<T> {
     this.#writer.run("BEGIN IMMEDIATE", []);
     const slice = new TimeSlice(this.#options.environment);
-    const running = driveInSlices(plan(), slice, (step) => this.#step(step));
+    const running = driveInSlices(plan(), slice, (statement) => this.#run(statement));
     this.#exclusive = running;
     try {
       const result = await running;
@@ -153,24 +153,24 @@ class SqliteDriver implements Driver {
 
   #drive<T>(plan: Plan<T>): T {
     let next = plan.next();
-    while (!next.done) next = plan.next(next.value.steps.map((step) => this.#step(step)));
+    while (!next.done) next = plan.next(next.value.statements.map((statement) => this.#run(statement)));
     return next.value;
   }
 
-  #step(step: Step): readonly Row[] {
-    switch (step.kind) {
+  #run(statement: Statement): readonly Row[] {
+    switch (statement.kind) {
       case "query":
-        return step.answers === undefined
-          ? this.#writer.all(step.sql, step.params)
-          : this.#writer.rows(step.sql, step.params);
+        return statement.answers === undefined
+          ? this.#writer.all(statement.sql, statement.params)
+          : this.#writer.rows(statement.sql, statement.params);
       case "lookup": {
-        const text = this.#lookupText(step.sql);
-        return step.keys.flatMap((key) => this.#writer.all(text, [key]));
+        const text = this.#lookupText(statement.sql);
+        return statement.keys.flatMap((key) => this.#writer.all(text, [key]));
       }
-      case "settle":
+      case "lock-table":
         return [];
       case "bulk":
-        this.#bulk(step.spec, step.rows);
+        this.#bulk(statement.spec, statement.rows);
         return [];
     }
   }
@@ -334,7 +334,7 @@ class Checkpoints {
     this.#threadless = path === ":memory:";
   }
 
-  committed(rows: number): void {
+  countRows(rows: number): void {
     const busy = rows >= BUSY_ROWS;
     const frames = rows + FRAMES_PER_COMMIT;
     this.#frames += frames;

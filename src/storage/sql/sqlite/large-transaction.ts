@@ -2,7 +2,7 @@
 // of time.
 import type { Environment } from "../../../contracts/environment.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
-import type { Param, Plan, Row, Step } from "../driver.ts";
+import type { Param, Plan, Row, Statement } from "../driver.ts";
 import { type BulkTexts, bindable, type SqliteOptions, writerPragmas } from "./connection.ts";
 import { sqlite } from "./dialect.ts";
 import { sqliteError } from "./errors.ts";
@@ -14,20 +14,20 @@ const KEYS_AT_ONCE = 500;
 /** Of a thread that writes very many rows: pages of their indexes are written once instead of again and again. */
 const LARGE_CACHE = "cache_size = -65536";
 
-/** Lets the event loop run between two steps whenever a slice of time is spent. */
+/** Lets the event loop run between two statements whenever a slice of time is spent. */
 export async function driveInSlices<T>(
   plan: Plan<T>,
   slice: TimeSlice,
-  runStep: (step: Step) => readonly Row[] | Promise<readonly Row[]>,
+  runStatement: (statement: Statement) => readonly Row[] | Promise<readonly Row[]>,
 ): Promise<T> {
   let next = plan.next();
   while (!next.done) {
     const results: (readonly Row[])[] = [];
-    for (const step of next.value.steps) {
+    for (const statement of next.value.statements) {
       const rows: Row[] = [];
-      for (const part of partsOf(step)) {
+      for (const part of partsOf(statement)) {
         if (slice.isSpent) await slice.pause();
-        const found = await runStep(part);
+        const found = await runStatement(part);
         for (const row of found) rows.push(row);
       }
       results.push(rows);
@@ -37,21 +37,21 @@ export async function driveInSlices<T>(
   return next.value;
 }
 
-function partsOf(step: Step): readonly Step[] {
-  if (step.kind !== "lookup" || step.keys.length <= KEYS_AT_ONCE) return [step];
-  const parts: Step[] = [];
-  for (let at = 0; at < step.keys.length; at += KEYS_AT_ONCE) {
-    parts.push({ ...step, keys: step.keys.slice(at, at + KEYS_AT_ONCE) });
+function partsOf(statement: Statement): readonly Statement[] {
+  if (statement.kind !== "lookup" || statement.keys.length <= KEYS_AT_ONCE) return [statement];
+  const parts: Statement[] = [];
+  for (let at = 0; at < statement.keys.length; at += KEYS_AT_ONCE) {
+    parts.push({ ...statement, keys: statement.keys.slice(at, at + KEYS_AT_ONCE) });
   }
   return parts;
 }
 
-/** A plan's steps in a thread. Rows that are known before the transaction begins are in the thread by then. */
+/** A plan's statements in a thread. Rows that are known before the transaction begins are in the thread by then. */
 class ThreadTransaction {
   readonly #thread: WriterThread;
   readonly #texts: BulkTexts;
   readonly #slice: TimeSlice;
-  readonly #staged = new Map<Step, number>();
+  readonly #staged = new Map<Statement, number>();
   /**
    * Sent ahead: the thread need not wait for the main thread between two of them, while other writers wait for its
    * lock.
@@ -64,38 +64,43 @@ class ThreadTransaction {
     this.#slice = new TimeSlice(environment);
   }
 
-  async stage(steps: readonly Step[]): Promise<void> {
-    for (const step of steps) {
-      if (step.kind !== "bulk") continue;
+  async stage(statements: readonly Statement[]): Promise<void> {
+    for (const statement of statements) {
+      if (statement.kind !== "bulk") continue;
       if (this.#slice.isSpent) await this.#slice.pause();
       const id = this.#staged.size;
-      this.#staged.set(step, id);
-      await this.#thread.stage(id, this.#texts.of(step.spec), packRows(step.rows));
+      this.#staged.set(statement, id);
+      await this.#thread.stage(id, this.#texts.of(statement.spec), packRows(statement.rows));
     }
   }
 
   async run<T>(plan: Plan<T>): Promise<T> {
-    const [driven] = await Promise.allSettled([driveInSlices(plan, this.#slice, (step) => this.#step(step))]);
+    const [driven] = await Promise.allSettled([driveInSlices(plan, this.#slice, (statement) => this.#run(statement))]);
     // The first error caused the others.
     for (const write of this.#writes) await write;
     if (driven.status === "rejected") throw driven.reason;
     return driven.value;
   }
 
-  async #step(step: Step): Promise<readonly Row[]> {
-    switch (step.kind) {
+  async #run(statement: Statement): Promise<readonly Row[]> {
+    switch (statement.kind) {
       case "query":
-        return this.#thread.all(sqlite.render(step.sql), bindable(step.params));
+        return this.#thread.all(sqlite.render(statement.sql), bindable(statement.params));
       case "lookup":
-        return this.#thread.lookUp(sqlite.renderLookup(step.sql, false), bindable(step.keys as readonly Param[]));
-      case "settle":
+        return this.#thread.lookUp(
+          sqlite.renderLookup(statement.sql, false),
+          bindable(statement.keys as readonly Param[]),
+        );
+      case "lock-table":
         return [];
       case "bulk": {
         // A fence needs the number of changed rows.
-        if (step.spec.verb === "fence") throw new Error("bug: a large transaction has a fence");
-        const id = this.#staged.get(step);
-        const texts = this.#texts.of(step.spec);
-        this.#send(id === undefined ? this.#thread.write(texts, packRows(step.rows)) : this.#thread.writeStaged(id));
+        if (statement.spec.verb === "fence") throw new Error("bug: a large transaction has a fence");
+        const id = this.#staged.get(statement);
+        const texts = this.#texts.of(statement.spec);
+        this.#send(
+          id === undefined ? this.#thread.write(texts, packRows(statement.rows)) : this.#thread.writeStaged(id),
+        );
         return [];
       }
     }
@@ -125,7 +130,7 @@ export async function startThread(options: SqliteOptions, file: OpenFile): Promi
 
 interface ThreadWork {
   readonly options: SqliteOptions;
-  readonly prepared: readonly Step[];
+  readonly prepared: readonly Statement[];
   readonly texts: BulkTexts;
   /** Runs it once the write lock is free. */
   whenFree(run: () => Promise<unknown>): Promise<unknown>;

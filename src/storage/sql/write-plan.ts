@@ -21,12 +21,12 @@ import { envelope, nextHash } from "../../core/hashing.ts";
 import { type CompleteHead, completeHead } from "../../core/head.ts";
 import { memoize } from "../../core/memoize.ts";
 import { mergeBlobs, mergeUses } from "./blob-merge.ts";
-import type { BulkSpec, Param, Step } from "./driver.ts";
+import type { BulkSpec, Param, Statement } from "./driver.ts";
 import { branchPositionAfter, changesOnlyByEvents, type SessionPosition } from "./positions.ts";
 import { restore } from "./restore.ts";
 import {
   ADD_EVENT,
-  ADD_INLINE_CONTENT,
+  ADD_INLINE_MESSAGE,
   ADD_LONG_EVENT,
   ADD_MESSAGE,
   insertSpec,
@@ -39,10 +39,13 @@ import {
 import { type CompiledText, valuesInOrder } from "./statement-texts.ts";
 import { QUERIES, STATEMENTS } from "./statements.ts";
 
-export interface Writing {
-  readonly steps: readonly Step[];
+export interface WritePlan {
+  readonly statements: readonly Statement[];
   /** Sessions whose log grew, in the order of their numbers. */
-  readonly moved: readonly { readonly was: SessionPosition; readonly now: SessionPosition & { readonly at: number } }[];
+  readonly changedSessions: readonly {
+    readonly was: SessionPosition;
+    readonly now: SessionPosition & { readonly at: number };
+  }[];
   readonly outcomes: readonly Outcome[];
   /** Positions for the cache. Only of sessions that got events: a session that only lost rows may have been deleted. */
   readonly sessions: ReadonlyMap<string, SessionPosition>;
@@ -56,18 +59,18 @@ interface LiveSession {
   head?: CompleteHead;
 }
 
-/** `prepared`: the steps of the rows that the only commit restores, where there are very many. */
-export function write(
+/** `prepared`: statements for a large archive import, made before the transaction. The batch is then one commit. */
+export function planWrites(
   accepted: readonly Commit[],
   position: (id: string) => SessionPosition,
   agents: ReadonlyMap<string, number>,
   created: ReadonlySet<string>,
-  prepared?: readonly Step[],
-): Writing {
+  prepared?: readonly Statement[],
+): WritePlan {
   const batch = new Batch(accepted, position, agents, prepared);
-  const fresh = new Set(created);
-  const outcomes = accepted.map((commit) => batch.add(commit, fresh));
-  return { ...batch.moved(), outcomes, steps: batch.script.steps() };
+  const unannounced = new Set(created);
+  const outcomes = accepted.map((commit) => batch.add(commit, unannounced));
+  return { ...batch.changedPositions(), outcomes, statements: batch.script.statements() };
 }
 
 class Batch {
@@ -76,21 +79,21 @@ class Batch {
   readonly #position: (id: string) => SessionPosition;
   readonly #agents: ReadonlyMap<string, number>;
   readonly #messageSpec: BulkSpec;
-  readonly #prepared: readonly Step[] | undefined;
+  readonly #prepared: readonly Statement[] | undefined;
 
   constructor(
     accepted: readonly Commit[],
     position: (id: string) => SessionPosition,
     agents: ReadonlyMap<string, number>,
-    prepared: readonly Step[] | undefined,
+    prepared: readonly Statement[] | undefined,
   ) {
     this.#prepared = prepared;
     this.#position = position;
     this.#agents = agents;
     if (accepted.some(namesBlobs)) this.#blobs(accepted);
     // One statement for all messages, because they are numbered in the order in which they are written.
-    const short = accepted.every(({ events }) => events?.every(({ message }) => message?.inline !== null) ?? true);
-    this.#messageSpec = short ? ADD_INLINE_CONTENT : ADD_MESSAGE;
+    const isInline = accepted.every(({ events }) => events?.every(({ message }) => message?.inline !== null) ?? true);
+    this.#messageSpec = isInline ? ADD_INLINE_MESSAGE : ADD_MESSAGE;
   }
 
   #blobs(accepted: readonly Commit[]): void {
@@ -100,8 +103,8 @@ class Batch {
     this.script.flush();
   }
 
-  add(commit: Commit, fresh: Set<string>): Outcome {
-    if (fresh.size > 0) this.#announce(commit, fresh);
+  add(commit: Commit, unannounced: Set<string>): Outcome {
+    if (unannounced.size > 0) this.#announce(commit, unannounced);
     for (const one of commit.replaces ?? []) this.script.write(one, this.#context(commit));
     if (this.#prepared !== undefined) this.script.append(this.#prepared);
     else if (commit.restores !== undefined) restore(this.script, commit.restores);
@@ -123,9 +126,9 @@ class Batch {
    * If a rule creates a session explicitly, it writes the event itself; if it only ensures the session, the commit adds
    * the event.
    */
-  #announce(commit: Commit, fresh: Set<string>): void {
+  #announce(commit: Commit, unannounced: Set<string>): void {
     for (const use of commit.sessions ?? []) {
-      if (!fresh.delete(use.id)) continue;
+      if (!unannounced.delete(use.id)) continue;
       const own = commit.events?.find((event) => event.session === use.id);
       if (own?.type === "session/created") continue;
       const by = use.agent === undefined ? {} : { agent: use.agent };
@@ -162,7 +165,7 @@ class Batch {
     const before = session.position;
     const seq = before.seq + 1;
     const draft =
-      given.head === undefined && given.namesHead === undefined ? given : this.#headed(session, given, given.head);
+      given.head === undefined && given.namesHead === undefined ? given : this.#withHead(session, given, given.head);
     const body = envelope(draft, seq);
     const hash = nextHash(before.chain, body);
     const branch = draft.branches === true ? seq : before.branch;
@@ -177,8 +180,8 @@ class Batch {
     };
     session.touchedAt = draft.at;
     const row: Param[] = [before.no, seq, branch, draft.at, body, hash];
-    if (draft.message !== undefined) this.#message(row, draft, draft.message);
-    else this.#journal(row, draft, draft.journal);
+    if (draft.message !== undefined) this.#addMessage(row, draft, draft.message);
+    else this.#addEvent(row, draft, draft.rowPayload);
     if (draft.head !== undefined && session.head !== undefined)
       this.script.row(PUBLISH_HEAD, headRow(session.head.row));
     if (draft.writes !== undefined) {
@@ -191,8 +194,8 @@ class Batch {
   }
 
   /** The event with the head that it publishes or names; that head is at the position of the event. */
-  #headed(live: LiveSession, draft: EventDraft, head: HeadDraft | undefined): EventDraft {
-    if (head !== undefined) live.head = this.#published(live, draft, head);
+  #withHead(live: LiveSession, draft: EventDraft, head: HeadDraft | undefined): EventDraft {
+    if (head !== undefined) live.head = this.#completeHead(live, draft, head);
     if (live.head === undefined) throw new Error("bug: an event names a head that its commit has not published");
     const { id, status } = live.head.row;
     const data = draft.data === undefined ? { head: id } : { ...draft.data, head: id };
@@ -201,7 +204,7 @@ class Batch {
     return { ...draft, data, writes: draft.writes === undefined ? [move] : [...draft.writes, move] };
   }
 
-  #published(live: LiveSession, { session, at }: EventDraft, head: HeadDraft): CompleteHead {
+  #completeHead(live: LiveSession, { session, at }: EventDraft, head: HeadDraft): CompleteHead {
     // The position as the commit read it; the rule that made the head has counted what its own events add.
     const { branchPosition } = live.was;
     if (branchPosition === undefined || live.head !== undefined) {
@@ -211,7 +214,7 @@ class Batch {
     return completeHead(head, { session, no, branch, seq: seq + 1, chain, at }, branchPosition);
   }
 
-  #message(row: Param[], { agent, run, type }: EventDraft, message: MessageDraft): void {
+  #addMessage(row: Param[], { agent, run, type }: EventDraft, message: MessageDraft): void {
     if (agent === undefined || type !== "message/added") throw new Error("bug: a message has no agent or another type");
     const { role, key, sha256, salt, chars, inline } = message;
     row.push(this.#agent(agent), role, run ?? null, key ?? null, sha256, salt, chars, inline);
@@ -220,7 +223,7 @@ class Batch {
   }
 
   /** Adds any other event. An event of a run names the run, and may have a payload. */
-  #journal(row: Param[], { run, type }: EventDraft, carried: CarriedPayload | null | undefined): void {
+  #addEvent(row: Param[], { run, type }: EventDraft, carried: CarriedPayload | null | undefined): void {
     const named = carried === undefined ? null : (run ?? null);
     row.push(type, named, carried?.sha256 ?? null, carried?.salt ?? null, carried?.inline ?? null);
     if (carried === null || carried === undefined || carried.inline !== null) this.script.row(ADD_EVENT, row);
@@ -230,16 +233,16 @@ class Batch {
     }
   }
 
-  moved(): Pick<Writing, "moved" | "sessions"> {
-    const moved: { was: SessionPosition; now: SessionPosition & { at: number } }[] = [];
+  changedPositions(): Pick<WritePlan, "changedSessions" | "sessions"> {
+    const changedSessions: { was: SessionPosition; now: SessionPosition & { at: number } }[] = [];
     const sessions = new Map<string, SessionPosition>();
     for (const [id, { was, position, touchedAt }] of this.#live) {
       if (touchedAt === null) continue;
-      moved.push({ was, now: { ...position, at: touchedAt } });
+      changedSessions.push({ was, now: { ...position, at: touchedAt } });
       sessions.set(id, position);
     }
-    if (moved.length > 1) moved.sort((a, b) => a.now.no - b.now.no);
-    return { moved, sessions };
+    if (changedSessions.length > 1) changedSessions.sort((a, b) => a.now.no - b.now.no);
+    return { changedSessions, sessions };
   }
 }
 
@@ -247,26 +250,13 @@ function namesBlobs({ blobs, uses }: Commit): boolean {
   return (blobs !== undefined && blobs.length > 0) || (uses !== undefined && uses.length > 0);
 }
 
-/** In the order of the table's columns. */
+/** A column of `heads` without a cell does not compile. The cell of `basis_no` is the id of that head. */
+type HeadCells = Readonly<Record<Exclude<keyof (typeof TABLES)["heads"]["columns"], "no">, Param>>;
+
+/** The cells in the order of the table's columns. */
 function headRow(head: PublishedHead): readonly Param[] {
-  return [
-    head.id,
-    head.session_no,
-    head.branch,
-    head.seq,
-    head.basis,
-    head.status,
-    head.chain,
-    head.root,
-    head.final,
-    head.salt,
-    head.final_summary,
-    head.snapshot_seq,
-    head.fingerprint,
-    head.turn_seq,
-    head.cache_id,
-    head.at,
-  ];
+  const cells: HeadCells = { ...head, basis_no: head.basis };
+  return (columnsOf("heads") as readonly (keyof HeadCells)[]).map((column) => cells[column]);
 }
 
 /** Numbers that stand for the slots of a write. */
@@ -285,17 +275,17 @@ const columnsOf = memoize((table: TableName): readonly string[] => {
 });
 
 /** Statements that change nothing that an insert reads, and no unique index: later inserts may run before them. */
-const DEFERRED_STATEMENTS: ReadonlySet<StatementName> = new Set<StatementName>(["run.goOn", "session.headTo"]);
+const DEFERRED_STATEMENTS: ReadonlySet<StatementName> = new Set<StatementName>(["run.progress", "session.headTo"]);
 
 /**
- * The steps of a transaction, collected. Inserts of one table wait for each other and go as one bulk; anything else is kept in
- * order, because it may read rows inserted before it.
+ * Collects the statements of a transaction. Inserts into one table are collected and written with one statement. Any other statement keeps
+ * its place, because it may read rows inserted before it.
  */
 export class Script {
-  readonly #steps: Step[] = [];
+  readonly #statements: Statement[] = [];
   #pending = new Map<BulkSpec, (readonly Param[])[]>();
   /** After the pending rows, in their own order. */
-  #deferred: Step[] = [];
+  #deferred: Statement[] = [];
 
   row(spec: BulkSpec, params: readonly Param[]): void {
     const rows = this.#pending.get(spec);
@@ -319,7 +309,7 @@ export class Script {
       case "run": {
         const isDeferred = DEFERRED_STATEMENTS.has(write.statement);
         if (!isDeferred) this.flush();
-        (isDeferred ? this.#deferred : this.#steps).push({
+        (isDeferred ? this.#deferred : this.#statements).push({
           kind: "query",
           ...bind(STATEMENTS.get(write.statement), write.params, context),
         });
@@ -327,7 +317,7 @@ export class Script {
       }
       case "read":
         this.flush();
-        this.#steps.push({
+        this.#statements.push({
           kind: "query",
           ...bind(QUERIES.get(write.query), write.params as NamedCells, context),
           answers: write.query,
@@ -337,23 +327,23 @@ export class Script {
 
   flush(): void {
     if (this.#pending.size > 0) {
-      for (const [spec, rows] of this.#pending) this.#steps.push({ kind: "bulk", spec, rows });
+      for (const [spec, rows] of this.#pending) this.#statements.push({ kind: "bulk", spec, rows });
       this.#pending = new Map();
     }
     if (this.#deferred.length === 0) return;
-    for (const step of this.#deferred) this.#steps.push(step);
+    for (const statement of this.#deferred) this.#statements.push(statement);
     this.#deferred = [];
   }
 
-  /** Steps that were made before. */
-  append(steps: readonly Step[]): void {
+  /** Adds statements that were made before. */
+  append(statements: readonly Statement[]): void {
     this.flush();
-    for (const step of steps) this.#steps.push(step);
+    for (const statement of statements) this.#statements.push(statement);
   }
 
-  steps(): readonly Step[] {
+  statements(): readonly Statement[] {
     this.flush();
-    return this.#steps;
+    return this.#statements;
   }
 }
 
