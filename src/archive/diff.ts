@@ -8,7 +8,7 @@ import type { CallRow, MessageAtRow } from "../contracts/storage/lineage-queries
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { canonicalJson } from "../core/hashing.ts";
-import { lineageAt, type LineageStretch } from "../core/lineage.ts";
+import { type LineageStretch, lineageAt } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { findAt } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";

@@ -15,7 +15,7 @@ import { encodeText, toHex } from "../core/bytes.ts";
 import { isHeldRun, toggleHold } from "../core/run-owner.ts";
 import { IN_PART } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { lastOf, type LogStretch } from "../log/inherited.ts";
+import { type LogStretch, lastOf } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
 import { encodeLine } from "./lines.ts";
 

@@ -7,7 +7,7 @@ import type { PortableRow } from "../contracts/storage/portable-rows.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { headOf } from "../core/head.ts";
-import { lineageAt, NOW, type LineageStretch } from "../core/lineage.ts";
+import { type LineageStretch, lineageAt, NOW } from "../core/lineage.ts";
 import { findAt } from "../core/session-lookup.ts";
 import { countShownMessages } from "../sessions/counts.ts";
 import { sessionOf } from "../sessions/describe.ts";

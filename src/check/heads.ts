@@ -12,7 +12,7 @@ import { sameBytes } from "../core/bytes.ts";
 import { addCounts, NONE } from "../core/counts.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { committedSummary, encodeRoot, type HeadRoot, headId, rootOf } from "../core/head.ts";
-import { lineageAt, type LineageStretch } from "../core/lineage.ts";
+import { type LineageStretch, lineageAt } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBlob, checkCommitments, compare, type EventContent, isErased } from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";

@@ -11,11 +11,11 @@ import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/chec
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
 import {
   isHidden,
+  type LineageStretch,
   type LinePosition,
   lineageAt,
   nextWidth,
   readLineageAt,
-  type LineageStretch,
   type StretchRead,
   stretchesAfter,
 } from "../core/lineage.ts";

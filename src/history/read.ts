@@ -13,9 +13,9 @@ import { checkInt } from "../core/check.ts";
 import {
   currentLineage,
   isHidden,
+  type LineageStretch,
   nextWidth,
   readCurrentLineage,
-  type LineageStretch,
   type StretchRead,
   stretchesAfter,
 } from "../core/lineage.ts";

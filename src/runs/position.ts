@@ -3,7 +3,7 @@
 import type { JsonObject } from "../contracts/json.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, list, optional, plainObject, text, whole } from "../core/decode.ts";
-import { lineageAt, type LineageStretch } from "../core/lineage.ts";
+import { type LineageStretch, lineageAt } from "../core/lineage.ts";
 import { existingSession } from "../core/session-lookup.ts";
 
 export interface Position {

@@ -13,7 +13,7 @@ import type { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { headOf, rootOf } from "../core/head.ts";
-import { currentLineage, lineageAt, readLineageAt, type LineageStretch } from "../core/lineage.ts";
+import { currentLineage, type LineageStretch, lineageAt, readLineageAt } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
 import { headGuard, whileIdle } from "../core/session-guards.ts";
 import { findAt, findHead } from "../core/session-lookup.ts";

@@ -14,7 +14,7 @@ import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { rootOf } from "../core/head.ts";
-import { isHidden, lineageAt, type LineageStretch } from "../core/lineage.ts";
+import { isHidden, type LineageStretch, lineageAt } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { headGuard } from "../core/session-guards.ts";
 import { existingSession } from "../core/session-lookup.ts";

@@ -5,7 +5,7 @@ import type { Context } from "../contracts/context.ts";
 
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { isHidden, NOW, type LineageStretch } from "../core/lineage.ts";
+import { isHidden, type LineageStretch, NOW } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { readAll, readLastRowsAt, readRowsAt } from "../history/at.ts";

@@ -11,7 +11,7 @@ import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { checkArgument } from "../core/arguments.ts";
 import { checkInt } from "../core/check.ts";
 import { rootOf } from "../core/head.ts";
-import { lineageAt, type LineageStretch } from "../core/lineage.ts";
+import { type LineageStretch, lineageAt } from "../core/lineage.ts";
 import type { LocatedSession } from "../core/session-lookup.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { erasedMessage, readRows } from "../history/messages.ts";

@@ -5,7 +5,7 @@ import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { addCounts, NONE } from "../core/counts.ts";
 import { rootOf } from "../core/head.ts";
-import { currentLineage, type LinePosition, readCurrentLineage, type LineageStretch } from "../core/lineage.ts";
+import { currentLineage, type LineageStretch, type LinePosition, readCurrentLineage } from "../core/lineage.ts";
 import { countRows } from "./context-read.ts";
 
 export interface LineageCounts {

@@ -13,7 +13,7 @@ import { encodeText, sha256 } from "../core/bytes.ts";
 import { NONE } from "../core/counts.ts";
 import type { Decision } from "../core/decide.ts";
 import { committed, headOf, rootOf } from "../core/head.ts";
-import { type LinePosition, readLineageAt, type LineageStretch } from "../core/lineage.ts";
+import { type LineageStretch, type LinePosition, readLineageAt } from "../core/lineage.ts";
 import { branchGuard, headGuard, whileIdle } from "../core/session-guards.ts";
 import { countLineage } from "./counts.ts";
 import { preparePayloads } from "./payload-columns.ts";

@@ -11,7 +11,7 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, oneOf, optional, utf8, whole } from "../core/decode.ts";
 import { headOf } from "../core/head.ts";
-import { lineageAt, type LineageStretch } from "../core/lineage.ts";
+import { type LineageStretch, lineageAt } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import type { LocatedSession } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";

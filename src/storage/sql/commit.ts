@@ -24,7 +24,7 @@ import type { BatchResult, CachedPositions, SessionPosition } from "./positions.
 import { READ_SCHEMA, requireKnownSchema } from "./schema-fence.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
 import { GUARDS, QUERIES } from "./statements.ts";
-import { Script, type WritePlan, planWrites } from "./write-plan.ts";
+import { planWrites, Script, type WritePlan } from "./write-plan.ts";
 
 const BRANCH_POSITION = "no, id, seq, chain, branch, messages, state_seq, deleted_at, version";
 export const SESSION_LOOKUP = `SELECT ${BRANCH_POSITION} FROM sessions WHERE id ${LOOKUP}`;
