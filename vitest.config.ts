@@ -68,7 +68,6 @@ export default defineConfig({
         test: {
           ...shared,
           name: "agents",
-          env: inMemory,
           include: ["test/agents/*.test.ts"],
           exclude: elsewhere,
           maxWorkers: WORKERS,
