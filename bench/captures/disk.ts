@@ -49,7 +49,10 @@ export async function putOnDisk(
   };
 }
 
-/** Restores the session: finds the capture, writes the files beside their targets, verifies them, and moves them to where the agent looks. */
+/**
+ * Restores the session: finds the capture, writes the files beside their targets, verifies them, and moves them to
+ * where the agent looks.
+ */
 export async function restoreCapture(engine: Engine, capture: string, cwd: string, configDir: string): Promise<void> {
   await restoreClaude(await sourceOfCapture(engine.hf.captures, capture), { cwd, configDir });
 }

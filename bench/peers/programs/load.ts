@@ -25,7 +25,10 @@ export type Reply =
 
 const RESULT = "The result of a durable step, as long as a short answer of a tool. ".repeat(3);
 
-/** The options of the recovery bench. It counts from the start of the program, because some systems continue a run before the program asks. */
+/**
+ * The options of the recovery bench. It counts from the start of the program, because some systems continue a run
+ * before the program asks.
+ */
 export interface StepReporting {
   /** How long each step takes; every step is reported when it begins. */
   readonly pauseMs?: number;
