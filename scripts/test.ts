@@ -114,8 +114,9 @@ async function installAgents(): Promise<string | undefined> {
 }
 
 /**
- * A folder in memory for the files of tests that prove nothing about the disk: most of them would mostly wait for it. The tests of
- * crashes and power loss (test/real) and those of the real agents use the disk. undefined where the system has no such place, or too little room in it.
+ * A folder in memory for the files of tests that prove nothing about the disk: most of them would mostly wait for it.
+ * The tests of crashes and power loss (test/real) and those of the real agents use the disk. undefined where the system
+ * has no such place, or too little room in it.
  */
 function makeMemoryFolder(): string | undefined {
   const place = "/dev/shm";
