@@ -1,4 +1,4 @@
-// The generated Claude Code sessions are what the figures of captures rest on; test/agents/claude.test.ts has the real
+// The figures of captures depend on the generated Claude Code sessions; test/agents/claude.test.ts has the real
 // agent resume one.
 
 import { createHash } from "node:crypto";

@@ -19,17 +19,17 @@ export interface ClaudeSession {
   /** The JSONL file. */
   readonly bytes: Uint8Array;
   readonly lines: number;
-  /** The prompt of turn n holds MARK-n. */
+  /** The prompt of turn n contains MARK-n. */
   readonly turns: number;
   /** The uuid of the last line. */
   readonly leaf: string;
-  /** Where each turn ends, in bytes. */
+  /** The end of each turn in bytes. */
   readonly ends: readonly number[];
 }
 
 const CALLS_PER_TURN = 6;
 const RESULT_CHARS = 4_000;
-/** The agent keeps more beside a message than the model gets to see, so the file grows faster than the context. */
+/** The agent stores more with a message than it sends to the model, so the file grows faster than the context. */
 const ASIDE_CHARS = 6 * RESULT_CHARS;
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
@@ -52,7 +52,7 @@ export function claudeSession(options: ClaudeSessionOptions): ClaudeSession {
   return { sessionId, bytes: writer.bytes(), lines: writer.lines, turns, leaf: writer.leaf, ends };
 }
 
-/** What the messages of a plain transcript say, one after the other. */
+/** The texts of the messages of a plain transcript, in order. */
 class Text {
   readonly #pieces: Iterator<string>;
   #rest = "";
@@ -69,7 +69,7 @@ class Text {
   }
 }
 
-/** Without an end: when one transcript is used up the next seed goes on. */
+/** Texts without an end: after the last text of a transcript, the transcript of the next seed follows. */
 function* contents(
   generate: (bytes: number, seed: number) => Uint8Array,
   bytes: number,
@@ -101,7 +101,7 @@ class Writer {
     this.#line({ type: "user", message, promptId, permissionMode: "bypassPermissions" });
   }
 
-  /** A tool call and its result, which the agent keeps twice: in the message and, structured, beside it. */
+  /** A tool call and its result, which the agent stores twice: in the message, and structured beside it. */
   call(name: string, stdout: string, aside: string): void {
     const id = `toolu_${this.#hex(`call ${name}`).slice(0, 24)}`;
     const input = { command: `make step-${name}`, description: "run step" };

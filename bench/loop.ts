@@ -1,4 +1,4 @@
-// Of the time between two turns of a 1 ms timer: what a neighbour in the same process waits for its turn.
+// Measures the time between two ticks of a 1 ms timer: how long other code of the process waits for the event loop.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { alternate, compare } from "./measure.ts";
@@ -12,11 +12,11 @@ export interface LoopDelay {
   readonly max: number;
 }
 
-/** In milliseconds, the sampler's own one included. */
+/** The delays in milliseconds, including the sampler's own millisecond. */
 export async function delayDuring(run: () => Promise<unknown>): Promise<LoopDelay> {
   const histogram = monitorEventLoopDelay({ resolution: 1 });
   histogram.enable();
-  // It counts from its second tick on: work that never let the loop run would not be seen otherwise.
+  // The sampler counts from its second tick on. Otherwise it would miss work that never lets the event loop run.
   await sleep(SETTLE_MS);
   await run();
   await sleep(SETTLE_MS);
@@ -26,7 +26,7 @@ export async function delayDuring(run: () => Promise<unknown>): Promise<LoopDela
 
 const SETTLE_MS = 10;
 
-/** Under that load, against an idle loop; `load` is given the milliseconds of its turn. */
+/** The delays under a load, beside those of an idle event loop; `load` gets the milliseconds for which it should run. */
 export async function measureLoopDelay(
   under: string,
   seconds: number,

@@ -18,7 +18,7 @@ export function fileSystemOf(folder: string): string {
   return FILE_SYSTEMS[type] ?? `file system 0x${type.toString(16)}`;
 }
 
-/** Memory instead of a disk: what is called durable there costs nothing and is not. */
+/** Whether the file system is in memory. A commit there is fast because it is not durable. */
 export function isMemory(fileSystem: string): boolean {
   return fileSystem === "tmpfs";
 }

@@ -9,7 +9,7 @@ export function percentile(samples: readonly number[], share: number): number {
   return sorted[Math.min(Math.max(rank, 0), sorted.length - 1)] ?? 0;
 }
 
-/** The middle, or the mean of the two in the middle. */
+/** The median: the middle value, or the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   if (values.length === 0) throw new Error("a median of nothing");
   const sorted = Float64Array.from(values).sort();
@@ -64,7 +64,7 @@ export async function sample(forMs: number, run: () => unknown, atLeast = 20): P
   return samples;
 }
 
-/** The same for an exact number of calls. */
+/** Milliseconds of each call, for an exact number of calls. */
 export async function sampleTimes(times: number, run: () => unknown): Promise<number[]> {
   const samples: number[] = [];
   while (samples.length < times) samples.push(await timed(run));

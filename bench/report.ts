@@ -1,4 +1,4 @@
-// What a benchmark reports, as JSON and as a table for a terminal of 80 columns.
+// The report of a benchmark, as JSON and as a table for a terminal of 80 columns.
 
 interface Target {
   readonly of: "ratio" | "value";
@@ -65,7 +65,7 @@ function targetText({ of, must, limit }: Target, unit: string, full: boolean): s
   return full ? `value ${sign} ${limit} ${unit}` : `${sign} ${limit} ${unit}`;
 }
 
-/** Three digits that matter, thousands separated. */
+/** A number with three significant digits and separated thousands. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return "-";
   const size = Math.abs(value);
@@ -77,7 +77,7 @@ function rounded(value: number): number {
   return Number(value.toPrecision(5));
 }
 
-/** Breaks at spaces; later lines are indented. A word that is longer than a line stands alone. */
+/** Breaks a text at spaces; later lines are indented. A word that is longer than a line gets its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -1,4 +1,4 @@
-// What a suite is: named benches that measure one or more metrics each, in a folder of their own.
+// The interface of a suite: named benches in a folder, each of which measures one or more metrics.
 import type { Result } from "./report.ts";
 
 export interface Setting {
@@ -8,7 +8,7 @@ export interface Setting {
   readonly seconds: number;
   /** Whether this metric was asked for. */
   isSelected(metric: string): boolean;
-  /** Progress, for people. */
+  /** Prints progress. */
   say(text: string): void;
 }
 
@@ -20,17 +20,17 @@ export interface Bench {
 export interface Suite {
   readonly about: string;
   readonly benches: readonly Bench[];
-  /** Said with the machine. */
+  /** A note that is printed with the machine. */
   readonly pragmas: string;
-  /** Other systems that it measures, with their versions. */
+  /** Other systems that the suite measures, with their versions. */
   readonly peers?: string;
-  /** The server's version once one was used. */
+  /** The server's version, if the suite has used a server. */
   postgresVersion(): string | null;
-  /** Ends what the benches shared. */
+  /** Stops the servers and programs that the benches shared. */
   close(): Promise<void>;
 }
 
-/** Those that measure one of the metrics; "append" also names all that begin with "append.". */
+/** The benches that measure one of the metrics; "append" also selects metrics that begin with "append.". */
 export function chosen(benches: readonly Bench[], only: readonly string[]): readonly Bench[] {
   if (only.length === 0) return benches;
   return benches.filter((bench) => bench.metrics.some((metric) => isNamed(metric, only)));

@@ -1,4 +1,4 @@
-// The benchmarks are only worth something while their data stay what they claim to be; this holds them to it.
+// The benchmarks are valid only if their data have the stated properties; these tests check them.
 
 import { createHash } from "node:crypto";
 import { constants, zstdCompressSync } from "node:zlib";

@@ -69,7 +69,7 @@ function xorshift(seed: number): Random {
   };
 }
 
-/** Before a far repeat is possible the next nearer one is used, so that the beginning is repetitive as well. */
+/** While a far repeat is not possible yet, the next nearer one is used, so that the beginning is repetitive too. */
 function pickDistance(random: Random, length: number): number {
   let roll = random(100);
   let possible = 0;
@@ -81,7 +81,7 @@ function pickDistance(random: Random, length: number): number {
   return 0;
 }
 
-/** What was printed, ordered by when it was last printed: a repeat moves to the end, so distances are true distances. */
+/** The printed contents in the order of their last print: a repeat moves to the end, so distances are true distances. */
 class ShownFiles {
   readonly #entries: { at: number; content: string }[] = [];
 
@@ -89,7 +89,7 @@ class ShownFiles {
     this.#entries.push({ at, content });
   }
 
-  /** Takes the content last printed nearest after `position`, for the caller to print again. */
+  /** Removes and returns the content that was last printed nearest after `position`; the caller prints it again. */
   takeFrom(position: number): string | undefined {
     let low = 0;
     let high = this.#entries.length;
@@ -144,7 +144,7 @@ class Writer {
     return text;
   }
 
-  /** Something like a printed source file: numbered lines of code with the odd comment. */
+  /** A text like a printed source file: numbered lines of code with some comments. */
   file(length: number): string {
     let text = `src/${this.#word()}/${this.#word()}.ts\n`;
     for (let number = 1; text.length < length; number++) {

@@ -1,4 +1,4 @@
-// Human approval over HTTP: an order is charged only after a person has said yes. The run waits for the answer in the store,
+// Human approval over HTTP: an order is charged only after a person has approved it. The run waits for the answer in the store,
 // for days if need be, and needs no process meanwhile. Kill the server at any moment and start it again.
 //
 //   npm install holdfast
@@ -55,7 +55,7 @@ const routes: Readonly<Record<string, (id: string, body: string) => Promise<unkn
     const decisions = (await hf.runs.pending()).items;
     return decisions.map(({ id, run, reason, input, askedAt }) => ({ id, run, reason, input, askedAt }));
   },
-  // The reason comes from /pending: "approval", or "in-doubt" when a crash cut the charge off, and "approve" means do it again.
+  // The reason comes from /pending: "approval", or "in-doubt" after a crash during the charge; then "approve" charges again.
   async "POST /decisions"(id, body) {
     const { approve, reason, by } = JSON.parse(body);
     const run = await hf.runs.answer(id, { verdict: approve === true ? "retry" : "fail", reason, by });

@@ -1,4 +1,4 @@
-// Testing an agent of your own: simulated crashes at every moment, in milliseconds and without processes.
+// Tests your own agent: simulated crashes at every moment, in milliseconds and without processes.
 //
 //   npm install holdfast zod
 //   node --test crash-test.test.ts
@@ -20,13 +20,13 @@ function scriptedModel({ messages }: ChatRequest): ChatReply | string {
   return { content: [{ type: "tool_use", id: "call-1", name: "refund", input: { order: "7" } }], finish: "tools" };
 }
 
-/** In your project it is imported, and takes its model as a parameter. */
+/** In your project, import your agent, and pass the model as a parameter. */
 const support = toolLoop({
   id: "support",
   version: "1",
   model: scriptedModel,
   tools: {
-    // Not declared idempotent: after a crash in the middle a person decides.
+    // The tool is not declared idempotent: after a crash in the middle, a person decides.
     refund: tool({ input: z.object({ order: z.string() }), execute: ({ order }) => ({ refunded: order }) }),
   },
 });

@@ -1,6 +1,6 @@
-// Tools that may be done again after a crash, because the idempotency key makes it harmless: two ways.
+// Two ways to make a tool repeatable after a crash with the idempotency key.
 //
-//   check before you act   ask the other side whether it has seen the key, and take its answer
+//   check before you act   ask the other system whether it has seen the key, and use its answer
 //   upsert                 write under the key, so that the second write finds the first one
 //
 //   node idempotency.ts
@@ -8,7 +8,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { defineAgent, open } from "holdfast";
 
-/** The other side, which outlives our process: a bank that can be asked for an order by its reference. */
+/** The other system, which outlives this process: a bank that finds orders by their reference. */
 const bank = {
   orders: new Map<string, { receipt: string; eur: number }>(),
   find: async (reference: string) => bank.orders.get(reference),
@@ -19,7 +19,7 @@ const bank = {
   },
 };
 
-/** A database of our own: the key is the primary key. */
+/** This program's own database: the idempotency key is the primary key. */
 const warehouse = new DatabaseSync(":memory:");
 warehouse.exec("CREATE TABLE parcels (key TEXT PRIMARY KEY, item TEXT NOT NULL)");
 
@@ -36,7 +36,7 @@ const clerk = defineAgent({
   id: "clerk",
   version: "1",
   tools: {
-    // Declared idempotent, and made so by looking first.
+    // The tool is declared idempotent. It is, because it looks first.
     pay: {
       effect: "idempotent",
       async execute(input, { idempotencyKey, again }) {
@@ -50,7 +50,7 @@ const clerk = defineAgent({
         return order;
       },
     },
-    // Declared idempotent, and made so by one statement that does nothing the second time.
+    // The tool is declared idempotent. It is, because its statement does nothing the second time.
     ship: {
       effect: "idempotent",
       async execute(input, { idempotencyKey }) {
@@ -71,7 +71,7 @@ const clerk = defineAgent({
 
 const hf = await open(":memory:");
 
-/** Works on the run until the tool has acted, and is gone then; what a kill -9 leaves behind is the same. */
+/** Works on the run until the tool has acted, and stops then. A kill -9 leaves the same state. */
 async function dieIn(tool: string, run: string): Promise<void> {
   Object.assign(crash, { at: tool, reached: Promise.withResolvers<void>() });
   const worker = hf.runs.createWorker({ agents: [clerk] });

@@ -1,14 +1,14 @@
 // `npm test -- --changed`: the test files that a change can affect. A file depends on every file of the repository that one
 // of its strings names: imports are such strings, and so are the programs that a test starts and the files it reads. What a
 // test reads by folder is in the table below.
-// Every test of the command line imports all commands, by way of their registry. A change of a command affects those of them that can
+// Every test of the command line imports all commands through their registry. A change of a command affects the tests that can
 // run it: they contain its name, or read all commands.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 
-/** A change of these can affect every test. */
+/** Files whose change can affect every test. */
 const SETUP = [
   "package.json",
   "package-lock.json",
@@ -18,7 +18,7 @@ const SETUP = [
   "test/setup.ts",
 ];
 
-/** Beginnings of paths that a file depends on without naming each file. */
+/** Path prefixes on which a file depends without naming each file. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   "scripts/build.ts": ["bin/", "tsconfig.build.json"],
   "test/coding/transcripts.ts": ["src/coding/conversation/fixtures/"],
@@ -43,10 +43,10 @@ export const PACKAGE: Readonly<Record<string, string>> = {
 /** Tests that read the whole repository; `npm run check` runs them after any change. */
 const CHECKS = "test/tidy/";
 
-/** Paths from the root, with the text of those that can name others. */
+/** The paths of files from the root, with the texts of those that can name others. */
 export type RepositoryFiles = ReadonlyMap<string, string>;
 
-/** Imports every command. */
+/** The file that imports every command. */
 const REGISTRY = "src/cli/registry.ts";
 
 /** A command that runs others. */
@@ -94,7 +94,7 @@ export function commandNames(files: RepositoryFiles): ReadonlyMap<string, readon
 interface CommandUsers {
   readonly files: RepositoryFiles;
   readonly dependencies: FileLinks;
-  /** What depends on the registry. */
+  /** The files that depend on the registry. */
   readonly users: ReadonlySet<string>;
 }
 
@@ -122,7 +122,7 @@ function invert(links: FileLinks): FileLinks {
 
 function reach(from: readonly string[], next: (file: string) => Iterable<string>): Set<string> {
   const reached = new Set(from);
-  // The loop goes on to the files that are added on the way.
+  // The loop also visits the files that it adds.
   for (const file of reached) for (const one of next(file)) reached.add(one);
   return reached;
 }

@@ -15,11 +15,11 @@ export interface AgentPaths {
 }
 
 export interface InstallOptions {
-  /** Default: `holdfast/agents` in $XDG_CACHE_HOME or ~/.cache. */
+  /** The folder of the installed agents; default: `holdfast/agents` in $XDG_CACHE_HOME or ~/.cache. */
   readonly folder?: string;
-  /** Default: the one in the PATH. */
+  /** The npm to use; default: the one in the PATH. */
   readonly npm?: string;
-  /** Where progress goes. Default: standard error. */
+  /** Prints progress; default: to standard error. */
   readonly say?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -29,7 +29,7 @@ interface Agent {
   readonly version: string;
   readonly packages: readonly string[];
   readonly program: string;
-  /** What `--version` must print somewhere. */
+  /** The text that the output of `--version` must contain. */
   readonly prints: string;
 }
 
@@ -37,7 +37,7 @@ const INSTALL_TIMEOUT_MS = 10 * 60_000;
 /** Unfinished folders this old are abandoned: no install takes so long. */
 const ABANDONED_MS = 2 * INSTALL_TIMEOUT_MS;
 
-/** Installs what is not there yet. Any number of processes may do so at once. */
+/** Installs the agents that are not installed yet. Any number of processes may do so at once. */
 export async function agentsFor<N extends keyof AgentPaths>(
   names: readonly N[],
   options: InstallOptions = {},
@@ -62,7 +62,7 @@ export async function agentAt(
   return programOf(agent, folder);
 }
 
-/** What is installed already, without installing anything; or why it cannot be used, in words for a skipped test. */
+/** Returns what is installed, without installing anything, or the reason for a skipped test why an agent cannot be used. */
 export function installedAgents(folder = agentsFolder()): AgentPaths | string {
   try {
     const missing = [claude(), opencode()].filter((agent) => !isInstalled(agent, folder));
@@ -107,7 +107,7 @@ function opencode(version = "1.18.33"): Agent {
   return { name: "opencode-ai", version, packages: [native], program, prints: version };
 }
 
-/** As both agents name their packages. */
+/** The platform, as both agents name it in their packages. */
 function platform(): string {
   const { platform, arch } = process;
   if (!["linux", "darwin"].includes(platform) || !["x64", "arm64"].includes(arch)) {
@@ -135,7 +135,7 @@ function programOf(agent: Agent, folder: string): string {
   return path.join(homeOf(agent, folder), "node_modules", agent.program);
 }
 
-/** A home gets its name when it is complete; the program is looked for because people and their tools empty caches. */
+/** A folder gets its name when it is complete. The program is checked all the same, because people and tools empty caches. */
 function isInstalled(agent: Agent, folder: string): boolean {
   return fs.existsSync(programOf(agent, folder));
 }
@@ -161,7 +161,7 @@ async function install(agent: Agent, folder: string, options: InstallOptions): P
   }
 }
 
-/** Gives the finished folder its name. True when another process was faster: then its folder stays. */
+/** Gives the finished folder its name. Returns true if another process was faster: then that process's folder stays. */
 function place(finished: string, agent: Agent, folder: string): boolean {
   const home = homeOf(agent, folder);
   for (let attempt = 0; ; attempt++) {
@@ -171,7 +171,7 @@ function place(finished: string, agent: Agent, folder: string): boolean {
       return false;
     } catch (error) {
       if (attempt === 10) throw error;
-      // Something is there that holds no program: it is moved away, and a concurrent install finds nothing to move.
+      // The folder contains no program. It is moved away; a concurrent install then finds nothing to move.
       const trash = `${fs.mkdtempSync(path.join(folder, ".emptied-"))}/home`;
       if (!isInstalled(agent, folder) && fs.existsSync(home)) fs.renameSync(home, trash);
       fs.rmSync(path.dirname(trash), { recursive: true, force: true });
@@ -179,7 +179,7 @@ function place(finished: string, agent: Agent, folder: string): boolean {
   }
 }
 
-/** In a folder with a package of its own, so that neither our package.json nor our .npmrc is anywhere on the way up. */
+/** Installs into a folder with its own package.json, so that npm uses neither this repository's package.json nor its .npmrc. */
 async function runNpm(npm: string, agent: Agent, cwd: string, signal: AbortSignal | undefined): Promise<void> {
   fs.writeFileSync(path.join(cwd, "package.json"), JSON.stringify({ private: true }));
   const flags = [
@@ -189,7 +189,7 @@ async function runNpm(npm: string, agent: Agent, cwd: string, signal: AbortSigna
     "--no-audit",
     "--no-fund",
     "--no-package-lock",
-    // Without a network it should say so soon: by default npm tries for more than a minute.
+    // Without a network, npm would try for more than a minute by default.
     "--fetch-retry-mintimeout=2000",
     "--fetch-retry-maxtimeout=10000",
     "--loglevel=error",
@@ -217,7 +217,7 @@ async function runNpm(npm: string, agent: Agent, cwd: string, signal: AbortSigna
   throw new Error(`npm ended with ${code}: ${telling.join("; ")}`);
 }
 
-/** `npm test` tells its children about this package; of that only what says how to reach a registry is passed on. */
+/** `npm test` sets variables about this package for its children. Only those that say how to reach a registry are passed on. */
 function npmEnvironment(): NodeJS.ProcessEnv {
   const reach = /^npm_config_(registry|cafile|ca|proxy|https_proxy|noproxy|cache|userconfig|globalconfig)$/i;
   const kept = Object.entries(process.env).filter(
@@ -226,7 +226,7 @@ function npmEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/** What does not run here, or is another version, never gets its name. */
+/** Throws if the program does not run on this machine or is another version, so that its folder never gets its name. */
 function prove({ program, prints }: Agent, unfinished: string): void {
   const home = fs.mkdtempSync(path.join(unfinished, "home-"));
   const env = { PATH: process.env.PATH, HOME: home, DISABLE_AUTOUPDATER: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" };
@@ -236,7 +236,7 @@ function prove({ program, prints }: Agent, unfinished: string): void {
   fs.rmSync(home, { recursive: true, force: true });
 }
 
-/** Left behind by processes that were killed. */
+/** Removes the folders of processes that were killed. */
 function removeAbandoned(folder: string): void {
   for (const name of fs.readdirSync(folder).filter((name) => name.startsWith("."))) {
     const place = path.join(folder, name);

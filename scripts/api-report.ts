@@ -12,7 +12,7 @@ const HEADER = `# Public API
 Written by \`npm run api-report\`; do not edit. Every exported name of each entry point, without comments and bodies.
 `;
 
-/** The report on the package in that folder; throws when its source does not compile to declarations. */
+/** Returns the report on the package in a folder; throws if its source does not compile to declarations. */
 export function apiReport(root: string): string {
   const { options } = readProject(root);
   return reportOn(root, ts.createProgram(sourcesOf(root, entryPoints(root)), options));
@@ -44,7 +44,7 @@ export function reportOn(root: string, sources: ts.Program): string {
   return HEADER + sections.join("");
 }
 
-/** What is wrong with the committed report, if anything is. */
+/** What is wrong with the committed report, or nothing. */
 export function staleness(root: string, report: string): string | undefined {
   const isCurrent = ts.sys.readFile(path.join(root, REPORT)) === report;
   return isCurrent ? undefined : `${REPORT} is stale: run npm run api-report and review the difference`;
@@ -125,7 +125,7 @@ export function formatHost(root: string): ts.FormatDiagnosticsHost {
   return { getCurrentDirectory: () => root, getCanonicalFileName: (file) => file, getNewLine: () => "\n" };
 }
 
-/** The exported names, then the declarations of our own that they lead to and that no entry exports. */
+/** The exported names, then the declarations of this package that they refer to and that no entry exports. */
 function section(checker: ts.TypeChecker, exported: readonly NamedSymbol[], known: Set<ts.Symbol>): string {
   const hidden: NamedSymbol[] = [];
   const toVisit = exported.map(({ symbol }) => symbol);
@@ -154,8 +154,8 @@ function block(names: readonly NamedSymbol[]): string {
 const LINE_WIDTH = 120;
 
 /**
- * Puts an object type or tuple on one line where that fits. The members of a declared interface or class stay on lines of their own,
- * unless there is only one: a difference of the report names the member.
+ * Puts an object type or tuple on one line where that fits. Each member of a declared interface or class has its own line,
+ * unless there is only one: so a difference of the report names the member.
  */
 function foldShort(lines: readonly string[]): string[] {
   const folded: string[] = [];
@@ -184,7 +184,7 @@ function exportsOf(checker: ts.TypeChecker, module: ts.Symbol, prefix = ""): Nam
   return found.sort(byName);
 }
 
-/** By code unit, the same on every machine. */
+/** Compares by code unit, so that the order is the same on every machine. */
 function byName(a: NamedSymbol, b: NamedSymbol): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

@@ -8,7 +8,7 @@ const OTHER = /[^\0-\x7f]/g;
 export const asciiCode: Plugin = {
   name: "ascii-code",
   renderChunk(code, { name }) {
-    // Behind a backslash, or in a raw template, an escape would mean something else.
+    // After a backslash, or in a raw template, an escape has another meaning.
     const strange = /\\[^\0-\x7f]|String\.raw`[^`]*[^\0-\x7f`][^`]*`/.exec(code)?.[0];
     if (strange !== undefined) throw new Error(`${name}: ${strange} cannot be written in ASCII`);
     return { code: code.replace(OTHER, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`), map: null };

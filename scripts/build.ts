@@ -23,7 +23,7 @@ if (missing.length > 0) fail(`package.json names files that do not exist: ${miss
 
 console.log("built dist/");
 
-/** Every `./dist/…` and `bin/…` path that package.json leads a user to. */
+/** Every `./dist/…` and `bin/…` path in package.json. */
 function filesNamedIn(value: unknown): string[] {
   if (typeof value === "string") return /^(\.\/)?(dist|bin)\/.+/.test(value) ? [value] : [];
   if (typeof value !== "object" || value === null) return [];

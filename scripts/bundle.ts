@@ -1,5 +1,5 @@
 // Bundles the sources into dist/: a file for each entry, and chunks that entries share, so that every class exists once
-// however many entries a program imports. What is imported with `import()` becomes a chunk of its own, loaded on first use.
+// however many entries a program imports. A module that is imported with `import()` gets its own chunk, which is loaded on first use.
 
 import * as path from "node:path";
 import { type Plugin, rolldown } from "rolldown";
@@ -10,7 +10,7 @@ import { noFacades } from "./no-facades.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 
-/** The files of dist/ that something outside of it names: package.json, bin/holdfast.js and src/cli/package-files.ts. */
+/** The files of dist/ that package.json, bin/holdfast.js or src/cli/package-files.ts name. */
 const ENTRIES = {
   index: "src/index.ts",
   claude: "src/adapters/claude/entry.ts",
@@ -22,20 +22,20 @@ const ENTRIES = {
   "node-version": "src/core/node.ts",
 } as const;
 
-/** Entries that other chunks import too: the chunk with their modules has the name of the file, and there is no other. */
+/** Entries that other chunks import too. The chunk with their modules has the name of the file, so there is no second file. */
 const SHARED_ENTRIES: ReadonlySet<string> = new Set(["cli", "node-version"]);
 
-/** What a command needs to read its input and to print tables: most of them do. */
+/** The modules with which commands read input and print tables: most commands need them. */
 const COMMAND = [ENTRIES.cli, "src/cli/confirm.ts", "src/cli/input.ts", "src/cli/table.ts", "src/cli/tree.ts"];
 
-/** What a program that appends a message to a SQLite store loads; PostgreSQL and all else come in chunks of their own. */
+/** The modules that a program loads to append a message to a SQLite store. PostgreSQL and all other code are in other chunks. */
 const STORE = ["src/open.ts", "src/storage/sql/sqlite/driver.ts"];
 
-/** What it loads in addition to call anything else of a session's. */
+/** The modules that such a program loads in addition for the other verbs of sessions. */
 const NOUNS = ["src/nouns.ts"];
 const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES["task-store"], ENTRIES.testing];
 
-/** What programs import. None of it may load the command line: an app that bundles the package would carry all of it along. */
+/** The entries that programs import. None of them may load the command line: an app that bundles the package would contain all of it. */
 const LIBRARY = [ENTRIES.index, ...OTHERS];
 
 /** Writes the bundle into that folder. */
@@ -58,7 +58,7 @@ export async function bundle(folder: string): Promise<void> {
     dir: folder,
     format: "esm",
     sourcemap: true,
-    // Names stay as they are in the sources: stacks are read by people, and nothing has to be small.
+    // Names stay as in the sources, because people read stacks and the size does not matter.
     minify: false,
     minifyInternalExports: false,
     comments: false,
@@ -76,7 +76,7 @@ export async function bundle(folder: string): Promise<void> {
             (modules.reachedFrom(COMMAND).has(id) && modules.everReachedFrom(LIBRARY).has(id)),
           priority: 2,
         },
-        // Apart from what other entries import too: those must load on a Node without SQLite, to say what is missing.
+        // Separate from modules that other entries import too: these must load on a Node without SQLite, to report what is missing.
         { name: "common", test: (id) => isOfStore(id) && modules.reachedFrom(OTHERS).has(id), priority: 1 },
         { name: "store", test: isOfStore },
         { name: "nouns", test: (id) => modules.reachedFrom(NOUNS).has(id) },
@@ -111,7 +111,7 @@ async function bundleEdge(folder: string): Promise<void> {
   await build.close();
 }
 
-/** Which modules an entry imports, directly or through others. */
+/** Finds the modules that an entry imports, directly or through others. */
 class ModuleGraph {
   readonly #imports = new Map<string, readonly string[]>();
   readonly #dynamicImports = new Map<string, readonly string[]>();
@@ -125,17 +125,17 @@ class ModuleGraph {
     },
   };
 
-  /** Without what is imported with `import()`. */
+  /** The modules that the entries load, without those behind `import()`. */
   reachedFrom(entries: readonly string[]): ReadonlySet<string> {
     return this.#reach(entries, [this.#imports]);
   }
 
-  /** With what is imported with `import()`. */
+  /** The modules that the entries may ever load, including those behind `import()`. */
   everReachedFrom(entries: readonly string[]): ReadonlySet<string> {
     return this.#reach(entries, [this.#imports, this.#dynamicImports]);
   }
 
-  /** By at least two of the groups of entries. */
+  /** The modules that at least two of the groups of entries load. */
   sharedBy(groups: readonly (readonly string[])[]): ReadonlySet<string> {
     const seen = new Set<string>();
     const shared = new Set<string>();

@@ -1,5 +1,5 @@
-// Everything that can be said about the code without running it: types, the API report, lint and format, dead code, layers and tidiness.
-// The parts run side by side, each to its end, so that one run shows all there is to mend. `--no-tests` is for `npm test`,
+// Checks the code without running it: types, the API report, lint and format, dead code, layers and tidiness.
+// The parts run in parallel, each to its end, so that one run shows all findings. `--no-tests` is for `npm test`,
 // which runs the tests of layers and tidiness with all others.
 
 import { spawn } from "node:child_process";
@@ -21,7 +21,7 @@ interface Result extends Part {
 
 const root = path.resolve(import.meta.dirname, "..");
 
-/** The one that takes longest first. */
+/** The parts; the longest one is first. */
 const PARTS: readonly Part[] = [
   { heading: "types and api-report.md: node scripts/types.ts", program: "scripts/types.ts", flags: [] },
   {
@@ -49,7 +49,7 @@ function runPart(part: Part): Promise<Result> {
     env: { ...process.env, ...colour },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // The others share what cores the longest part leaves, so that none of them makes the whole longer.
+  // The other parts share the cores that the longest part leaves free, so that they do not make the check longer.
   if (part !== PARTS[0] && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

@@ -1,5 +1,5 @@
-// A reporter of vitest: writes each test to a file when it ends. vitest writes its JSON report only at the end, so of a run that was
-// interrupted, this file alone says which tests ran.
+// A reporter of vitest: writes each test to a file when it ends. vitest writes its JSON report only at the end, so after an
+// interrupted run only this file says which tests ran.
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestCase } from "vitest/node";
 

@@ -1,5 +1,5 @@
-// The command from a clone, `npm run -s holdfast -- …`. npm runs scripts in the package's folder and tells in INIT_CWD
-// where the user stands: that is where ./holdfast.db and other relative paths are meant to be.
+// The command from a clone, `npm run -s holdfast -- …`. npm runs scripts in the package's folder. INIT_CWD is the
+// user's working directory, to which ./holdfast.db and other relative paths refer.
 
 import { main } from "../src/cli/main.ts";
 

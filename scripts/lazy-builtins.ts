@@ -1,11 +1,11 @@
-// To import a module of Node is to load all of it: `import { statSync } from "node:fs"` also loads streams and promises, and
-// node:crypto takes longer to load than an append takes. In the bundle a function of such a module is fetched with its first
-// call, together with what it needs and nothing else.
+// An import of a module of Node loads all of it: `import { statSync } from "node:fs"` also loads streams and promises, and
+// node:crypto takes longer to load than an append takes. In the bundle, the first call of a function of such a
+// module loads it.
 
 import type { Plugin } from "rolldown";
 import { parseSync } from "rolldown/utils";
 
-/** Others are imported as ever: programs use their classes, which have to be there at once. */
+/** The modules that are loaded late. Others are imported as usual, because programs use their classes at once. */
 const LAZY = /^node:(?:buffer|child_process|crypto|fs|fs\/promises|net|os|path|stream|timers\/promises|url|util|zlib)$/;
 
 export const lazyBuiltins: Plugin = {
@@ -15,12 +15,12 @@ export const lazyBuiltins: Plugin = {
     handler(code, id) {
       const { module } = parseSync(id, code);
       const imports = module.staticImports.filter(({ moduleRequest }) => LAZY.test(moduleRequest.value));
-      // From the last to the first, so that the places of those before it stay right.
+      // From the last to the first, so that the positions of earlier ones stay valid.
       const rewritten = imports.reduceRight((text, { start, end, moduleRequest, entries }) => {
         const names = entries
           .filter(({ isType }) => !isType)
           .map(({ importName, localName }) => ({ name: importName.name ?? null, local: localName.value }));
-        // As many lines as before: the source map stays right.
+        // The number of lines stays the same, so that the source map stays valid.
         const lines = text.slice(start, end).replace(/[^\n]/g, "");
         return text.slice(0, start) + fetched(moduleRequest.value, names) + lines + text.slice(end);
       }, code);
@@ -36,8 +36,8 @@ interface ImportedName {
 }
 
 /**
- * Declarations for what was imported. They are hoisted, as imports are. A Node that is too old has no getBuiltinModule; it must
- * still load the package, because open() tells it so.
+ * Declarations in place of the imports. They are hoisted, as imports are. A Node that is too old has no getBuiltinModule; it must
+ * still load the package, because open() reports that it is too old.
  */
 function fetched(id: string, imported: readonly ImportedName[]): string {
   const module = process.getBuiltinModule(id) as Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
-// The command line knows the names and options of every command before it runs one of them. In a bundle these come as data, read
-// from the sources while building; the help is a module of its own, and a command's module is loaded when it runs.
+// The command line knows the names and options of every command before it runs one of them. In a bundle they are data, which the build
+// reads from the sources. The help is a separate module, and a command's module is loaded when the command runs.
 
 import { readdirSync } from "node:fs";
 import * as path from "node:path";
@@ -56,12 +56,12 @@ function helpCode(): string {
   return `export * from "./help.ts";\nexport const SECTIONS = ${parsed(data)};`;
 }
 
-/** V8 reads a text as JSON sooner than as code. */
+/** V8 parses JSON faster than code. */
 function parsed(data: unknown): string {
   return `JSON.parse(${JSON.stringify(JSON.stringify(data))})`;
 }
 
-/** What a command line is read with: see CommandSyntax. */
+/** The data with which a command line is parsed: see CommandSyntax. */
 function syntaxOf(command: AnyCommand): unknown {
   const { name, hidden } = command;
   if (isGroup(command)) return { name, hidden, fallback: command.fallback, commands: command.commands.map(syntaxOf) };
@@ -82,7 +82,7 @@ function syntaxOf(command: AnyCommand): unknown {
 
 interface CommandExport {
   readonly file: string;
-  /** Under which the file exports the command. */
+  /** The name under which the file exports the command. */
   readonly name: string;
 }
 
@@ -95,7 +95,7 @@ async function placesOf(folder: string): Promise<ReadonlyMap<unknown, CommandExp
   return places;
 }
 
-/** All of it but `run`. Anything else that is not plain data could not be told from here. */
+/** The command without `run`. All other fields must be plain data, because the bundle has them as JSON. */
 function dataOf(command: AnyCommand): unknown {
   return JSON.parse(
     JSON.stringify(command, (key, value: unknown) => {

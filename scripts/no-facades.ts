@@ -1,13 +1,13 @@
 // Where a module that is imported with `import()`, or an entry, shares its chunk with others, the bundler adds a file that only
-// passes its exports on. Each such file is found, read and linked like any other; without it a program starts sooner. A chunk that
-// imported such a file to get its own exports must not import itself instead: other bundlers fail on a module that does.
+// passes its exports on. Node finds, reads and links each such file like any other; without it a program starts sooner. A chunk that
+// imported such a file to get its own exports must not import itself in its place: other bundlers fail on such a module.
 
 import * as path from "node:path";
 import type { OutputBundle, OutputChunk, Plugin } from "rolldown";
 
 const FACADE = /^import \{ ([^}]+) \} from "([^"]+)";\s*export \{ ([^}]+) \};\s*(?:\/\/# sourceMappingURL=.*\s*)?$/;
 
-/** Removes them. Those of entries only where `replaced` says which chunk has the file name of the entry. */
+/** Removes the facades. A facade of an entry is removed only if `replaced` says which chunk gets the entry's file name. */
 export function noFacades(replaced: ReadonlySet<string>): Plugin {
   return {
     name: "no-facades",
@@ -32,7 +32,7 @@ export function noFacades(replaced: ReadonlySet<string>): Plugin {
   };
 }
 
-/** The chunk whose exports it passes on, all under the names that they have there; undefined when it is no facade. */
+/** The chunk whose exports the file passes on under the same names; undefined if the file is no facade. */
 function targetOf({ code, fileName }: OutputChunk, bundle: OutputBundle): OutputChunk | undefined {
   const [, imported = "", from = "", exported = ""] = FACADE.exec(code) ?? [];
   const names = exported.split(", ");
@@ -41,13 +41,13 @@ function targetOf({ code, fileName }: OutputChunk, bundle: OutputBundle): Output
   return target?.type === "chunk" ? target : undefined;
 }
 
-/** The code of a chunk that imports the one where it imported the other. */
+/** The code of a chunk with imports of one chunk in place of imports of the other. */
 function importing(chunk: OutputChunk, facade: string, target: string): string {
   if (chunk.imports.includes(facade)) throw new Error(`${chunk.fileName} imports ${facade} statically`);
   return chunk.code.replaceAll(importOf(chunk, facade), importOf(chunk, target));
 }
 
-/** The code of a chunk that makes the exports of the facade out of its own variables where it imported the facade. */
+/** The code of a chunk that builds the facade's exports from its own variables in place of importing the facade. */
 function readingItself(chunk: OutputChunk, facade: OutputChunk): string {
   const call = importOf(chunk, facade.fileName);
   if (!chunk.code.includes(call)) return chunk.code;

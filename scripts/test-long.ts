@@ -1,5 +1,5 @@
-// `npm run test:long`: what `npm test` does with few seeds and cases, in full. Each part runs even if one before it failed;
-// the summary at the end says how each one went. It takes an hour or so, and is no part of continuous integration.
+// `npm run test:long`: the tests that `npm test` runs with few seeds and cases, in full. Each part runs even if one before it failed;
+// the summary at the end has the result of each. It takes about an hour, and continuous integration does not run it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import * as path from "node:path";

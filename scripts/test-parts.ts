@@ -2,9 +2,9 @@
 
 export interface Part {
   readonly name: string;
-  /** One line for --help. */
+  /** The part's line in --help. */
   readonly about: string;
-  /** Beginnings of paths of tests. */
+  /** Path prefixes of the part's tests. */
   readonly tests: readonly string[];
   /** A program to run instead of tests, with its arguments. */
   readonly program?: readonly string[];

@@ -1,4 +1,4 @@
-// What a run of `npm test` came to: the tests that passed, failed and were skipped, and what else went wrong.
+// Sums up a run of `npm test`: the tests that passed, failed and were skipped, and other failures.
 import * as path from "node:path";
 
 /** The part of vitest's JSON report that is read here. */
@@ -19,14 +19,14 @@ export interface FinishedTest {
 }
 
 export interface TestRun {
-  /** undefined: vitest was stopped before it wrote one. */
+  /** vitest's report; undefined if vitest was stopped before it wrote one. */
   readonly report: TestReport | undefined;
   /** Tests in the order in which they ended, also those of a run that was stopped. */
   readonly finished: readonly FinishedTest[];
   readonly vitestCode: number | null;
   readonly isInterrupted: boolean;
   readonly isCi: boolean;
-  /** What failed before and besides the tests. */
+  /** Failures before and besides the tests. */
   readonly problems: readonly string[];
 }
 
@@ -70,7 +70,7 @@ export function summariseRun(run: TestRun, root: string): TestSummary {
   return { passed, failedTests, skipped, problems };
 }
 
-/** Reads the lines that scripts/finished-tests.ts wrote; a last one that was cut off is left out. */
+/** Reads the lines that scripts/finished-tests.ts wrote; an incomplete last line is left out. */
 export function readFinishedTests(lines: string): readonly FinishedTest[] {
   return lines
     .split("\n")

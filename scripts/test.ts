@@ -1,7 +1,7 @@
 // The whole of `npm test`: the check, then every test, with one PostgreSQL server for all of them and the real coding
 // agents, which are installed while the check runs. Its very last line is `N passed, N failed`, where a failed check and
 // a test file that does not load count as failures too.
-// With arguments (`npm test -- src/storage`) they go to vitest and the check is left out. `--changed` chooses the tests that
+// Arguments (`npm test -- src/storage`) are passed to vitest; the check is then left out. `--changed` chooses the tests that
 // uncommitted changes can affect, `--changed main` those of all changes since a revision.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -98,8 +98,8 @@ function chooseChanged(args: readonly string[]): string[] {
 }
 
 /**
- * What kept them from being installed: their tests are then left out by name, and in CI they fail. A run of some tests
- * waits for half a gigabyte only when they are tests of the agents.
+ * The reasons why agents could not be installed. Their tests are then skipped by name, and in CI they fail. A run of some tests
+ * downloads half a gigabyte only if these are tests of the agents.
  */
 async function installAgents(): Promise<string | undefined> {
   if (flags.length > 0 && !flags.some((flag) => /agents|examples/.test(flag))) return undefined;
@@ -114,8 +114,9 @@ async function installAgents(): Promise<string | undefined> {
 }
 
 /**
- * A folder in memory for the files of tests that prove nothing about the disk: most of them would mostly wait for it. The tests of
- * crashes and power loss (test/real) and those of the real agents use the disk. undefined where the system has no such place, or too little room in it.
+ * A folder in memory for the files of tests that prove nothing about the disk: most of them would mostly wait for it.
+ * The tests of crashes and power loss (test/real) and those of the real agents use the disk. undefined where the system
+ * has no such place, or too little room in it.
  */
 function makeMemoryFolder(): string | undefined {
   const place = "/dev/shm";
@@ -124,12 +125,12 @@ function makeMemoryFolder(): string | undefined {
   return bavail * bsize < 4 * 2 ** 30 ? undefined : mkdtempSync(path.join(place, "holdfast-test-"));
 }
 
-/** A server given from outside is used as it is: HOLDFAST_TEST_POSTGRES, or DATABASE_URL. */
+/** If HOLDFAST_TEST_POSTGRES or DATABASE_URL names a server, that server is used. */
 async function ownServer(): Promise<PostgresServer | undefined> {
   if (process.env.HOLDFAST_TEST_POSTGRES || process.env.DATABASE_URL) return undefined;
   try {
-    // Survival of a crash is proven on servers of their own (test/real); here no commit waits for the disk, and a
-    // deadlock is detected sooner than after a second.
+    // Tests of crashes start their own servers (test/real). On this one no commit waits for the disk, and a deadlock is
+    // detected before a second is over.
     const settings = { fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0" };
     return await startPostgres({ settings: { ...settings, deadlock_timeout: "100ms" } });
   } catch (error) {
@@ -173,7 +174,7 @@ function durationsOf(files: TestReport["testResults"]): [file: string, seconds: 
     .toSorted(([, a], [, b]) => b - a);
 }
 
-/** Which files to shorten first when the whole takes too long. */
+/** The files to shorten first if the tests take too long. */
 function printSlowest(files: TestReport["testResults"]): void {
   console.log(`the slowest ten files (all are in ${path.relative(root, DURATIONS)}):`);
   for (const [file, seconds] of durationsOf(files).slice(0, 10)) {

@@ -1,5 +1,5 @@
-// `npm run torture`: real processes, servers, poolers and files under attack for as long as you like. Each part ends with
-// everything compared, and prints what it has done.
+// `npm run torture`: real processes, servers, poolers and files under attack for as long as you like. Each part compares
+// everything at its end, and prints what it has done.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -52,7 +52,7 @@ function parse(args: readonly string[]) {
 
 type Options = ReturnType<typeof parse>;
 
-/** Whether it held. */
+/** Whether the part found no fault. */
 async function runPart(part: TorturePart, { parts, minutes, engines, workers, runs, dir }: Options): Promise<boolean> {
   const folder = mkdtempSync(path.join(dir, "holdfast-torture-"));
   const progress = (line: string) => process.stderr.write(`  ${line}\n`);

@@ -6,7 +6,7 @@ import ts from "typescript";
 import { formatHost, readProject, reportOn, staleness } from "./api-report.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
-/** What the compiler found out about files that have not changed since. */
+/** The compiler's cache of results for unchanged files. */
 const CACHE = path.join(root, "node_modules", ".cache", "holdfast", "types.tsbuildinfo");
 
 function checkTypes(): readonly string[] {

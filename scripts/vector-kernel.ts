@@ -23,7 +23,7 @@ function natural(value: number): Bytes {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...natural(value >>> 7)];
 }
 
-/** LEB128 with a sign: of constants. */
+/** Signed LEB128, for constants. */
 function signed(value: number): Bytes {
   const low = value & 0x7f;
   const rest = value >> 7;
@@ -76,7 +76,7 @@ const HIGH_SUMS = 8;
 const COLUMN = 9;
 const PARTS = 10;
 
-/** The table entries of 16 rows for one byte of their codes: of its low four bits and of its high four bits. */
+/** Looks up the table entries of 16 rows for one byte of their codes: for its low four bits and for its high four bits. */
 function lookUp(column: number): Bytes {
   return [
     ...[...get(CODES), ...vectorLoad(column * 16), ...set(COLUMN)],
@@ -93,7 +93,7 @@ const advance = (local: number, by: Bytes): Bytes => [...get(local), ...by, ...a
 
 /**
  * score(codes, tables, sums, blocks, codeBytes): for each of 16 rows a block, the sum of the table entries that its code
- * chooses, as an unsigned 16-bit number. A turn of the inner loop takes two bytes of 16 codes: four entries of at most 63 fit a byte.
+ * chooses, as an unsigned 16-bit number. A pass of the inner loop reads two bytes of 16 codes: four entries of at most 63 fit a byte.
  */
 const SCORE: Bytes = loop(
   [...vectorConstant(0), ...set(LOW_SUMS), ...vectorConstant(0), ...set(HIGH_SUMS)],

@@ -1,4 +1,4 @@
-// A session of Claude Code on disk that grows turn by turn, and the two ways to save it and to put it back.
+// A session of Claude Code on disk that grows turn by turn, and the two ways to save it and to restore it.
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
@@ -17,9 +17,9 @@ const unzip = promisify(gunzip);
 export interface OnDisk {
   readonly sessionId: string;
   readonly file: string;
-  /** As `holdfast run` does it, each time: find the session's files, read what changed, look for secrets, save. */
+  /** Saves as `holdfast run` does: finds the session's files, reads the changes, looks for secrets, saves. */
   save(): Promise<Capture>;
-  /** The whole file, gzipped, as one row. */
+  /** Saves the whole file, gzipped, as one row. */
   saveRow(): Promise<void>;
   append(bytes: Uint8Array): Promise<void>;
 }
@@ -49,7 +49,10 @@ export async function putOnDisk(
   };
 }
 
-/** Found, put together beside, compared with its hashes, and moved to where the agent of this directory looks for it. */
+/**
+ * Restores the session: finds the capture, writes the files beside their targets, verifies them, and moves them to
+ * where the agent looks.
+ */
 export async function restoreCapture(engine: Engine, capture: string, cwd: string, configDir: string): Promise<void> {
   await restoreClaude(await sourceOfCapture(engine.hf.captures, capture), { cwd, configDir });
 }

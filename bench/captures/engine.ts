@@ -1,4 +1,4 @@
-// A store that captures go into, and beside it in a database of the same engine the way that is compared with: the whole
+// A store for captures, and the alternative in a database of the same engine: the whole
 // transcript, gzipped, as one row.
 import * as path from "node:path";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
@@ -9,7 +9,7 @@ import { type SharedServer, withSchema } from "../foundation/postgres.ts";
 
 export interface Engine {
   readonly hf: Holdfast;
-  /** What the store takes on disk now. */
+  /** The size of the store on disk. */
   bytes(): Promise<number>;
   saveRow(id: string, zipped: Uint8Array): Promise<void>;
   loadRow(id: string): Promise<Uint8Array>;
@@ -22,7 +22,7 @@ interface EngineSetting {
   say(text: string): void;
 }
 
-/** What the metrics of an engine begin with, and how one is had. */
+/** The prefix of an engine's metrics, and a function that creates a store on it. */
 export interface EngineKind {
   readonly prefix: string;
   with(setting: EngineSetting): WithEngine;

@@ -1,5 +1,5 @@
-// The space that 50 captures of a session take while it grows to 12 MB, in a store that has had another one before: what is
-// freed by sealing and collecting is used again by the next, and what a new store begins with is not counted to either.
+// The space that 50 captures of a session take while it grows to 12 MB. The store has had another session before: the session reuses the
+// space that sealing and collecting have freed, and the initial size of a store counts for neither.
 import { mkdir } from "node:fs/promises";
 import * as path from "node:path";
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";

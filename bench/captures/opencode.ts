@@ -1,4 +1,4 @@
-// A whole run of the real OpenCode through `holdfast run`, beside the same run without it: a new session, and one that goes on in a
+// A whole run of the real OpenCode through `holdfast run`, beside the same run without it: a new session, and one that continues in a
 // new home. The program is the built package, the model a fake one on loopback, and the answer is one word.
 import { mkdir } from "node:fs/promises";
 import * as path from "node:path";
@@ -39,7 +39,7 @@ export function openCodeRuns(): Bench {
   };
 }
 
-/** As users have it: installed from the package. */
+/** The program as users have it: installed from the package. */
 async function builtProgram({ folder, say }: Setting): Promise<string> {
   say("  building the package");
   const project = path.join(folder, "program");
@@ -66,7 +66,7 @@ class OpenCodeBench {
     return resultOf(NEW, await alternate(ROUNDS, [ours, bare]), 1.3, "a new session in a new home");
   }
 
-  /** The store has it, or the home has it already. */
+  /** Where the session is before the run: in the store, or in the home. */
   async measureResumed(): Promise<Result> {
     const request = "resumed";
     const first = this.#machines.add();

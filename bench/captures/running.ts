@@ -1,5 +1,5 @@
 // What `holdfast run` adds to a run of the real Claude Code: a new session, a resumed one, and one of 12 MB. The program is
-// the built package; each run has a home of its own, as in a new container. The model is a fake one on loopback.
+// the built package; each run has its own home, as in a new container. The model is a fake one on loopback.
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import * as path from "node:path";
@@ -20,7 +20,7 @@ const ROUNDS = 7;
 const CLAUDE = ["-p", "--model", MODEL, "--dangerously-skip-permissions"];
 const PROMPT = "[[say done]]";
 
-/** What may be added, in milliseconds. */
+/** The milliseconds that `holdfast run` may add. */
 interface RunGoals {
   readonly overhead?: number;
   readonly resume12MB: number;
@@ -29,7 +29,7 @@ interface RunGoals {
 export interface RunEngine {
   readonly prefix: string;
   readonly goals: RunGoals;
-  /** A new store for as long as that takes. */
+  /** Runs a function with a new store. */
   with<T>(setting: Setting, run: (url: string) => Promise<T>): Promise<T>;
 }
 
@@ -110,7 +110,7 @@ class RunBench {
     return resultOf(metric, await alternate(ROUNDS, [ours, bare]), limit, "a new session in a new home");
   }
 
-  /** The same session in a new home each time: from the store, or there already. */
+  /** The same session in a new home each time: restored from the store, or present already. */
   async measureResumed(metric: string, bytes: number, limit: number | undefined): Promise<Result> {
     const request = `resumed-${++this.#requests}`;
     const { sessionId, bytes: content } = claudeSession({ bytes, cwd: this.#machines.folder, seed: 7 });
@@ -123,7 +123,7 @@ class RunBench {
       cwd: this.#machines.folder,
       files: [file],
     });
-    // As the run before has left it.
+    // The home as the previous run has left it.
     await importCaptured(hf, capture);
     await hf.close();
     const bare = async () => {

@@ -1,4 +1,4 @@
-// A session of 12 MB saved the first time, saved again after one more turn, and put back on another machine.
+// A session of 12 MB saved the first time, saved again after one more turn, and restored on another machine.
 import { mkdir } from "node:fs/promises";
 import * as path from "node:path";
 import { claudeSession } from "../claude-session.ts";
@@ -27,7 +27,7 @@ export function saving(kind: EngineKind): Bench {
   };
 }
 
-/** Another session in each round: bytes that are there already would not be written. */
+/** Another session in each round, because bytes that are stored already would not be written. */
 async function first(engine: Engine, folder: string): Promise<readonly Result[]> {
   const sessions: OnDisk[] = [];
   for (let i = 0; i < ROUNDS + WARM_UPS; i++) {

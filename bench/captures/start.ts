@@ -1,5 +1,5 @@
-// How long a program takes from `node` to its first durable append, and the command to an answer. Every sample is a process
-// of its own on the built package; the baselines are Node's own SQLite with one table, and a Node that does nothing.
+// How long a program takes from `node` to its first durable append, and the command to an answer. Every sample is a separate
+// process on the built package; the baselines are Node's own SQLite with one table, and a Node that does nothing.
 import { spawnSync } from "node:child_process";
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import * as path from "node:path";
@@ -78,7 +78,7 @@ export function start(): Bench {
   };
 }
 
-/** The package as it is published, without its types. */
+/** The published package without its types. */
 async function prepare(folder: string): Promise<void> {
   const installed = path.join(folder, "package");
   await mkdir(installed, { recursive: true });

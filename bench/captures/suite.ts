@@ -1,4 +1,4 @@
-// The captures suite: what it costs to keep a coding agent's session, beside gzipping its transcript into a row each time.
+// The captures suite: the cost of saving a coding agent's session, beside gzipping its transcript into a row each time.
 import { PRAGMAS } from "../foundation/floor.ts";
 import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";
@@ -14,7 +14,7 @@ export function captures(): Suite {
   const program = new BuiltProgram();
   return {
     about:
-      "a coding agent's session of 12 MB saved, saved again and put back, what `holdfast run` adds, and how fast programs start",
+      "a coding agent's session of 12 MB saved, saved again and restored, what `holdfast run` adds, and how fast programs start",
     benches: [
       start(),
       ...[onSqlite, onPostgres(server)].flatMap((kind) => [

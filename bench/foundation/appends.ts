@@ -1,4 +1,4 @@
-// Appends on SQLite: what one costs, how many a second there are with 64 writers, and how long the event loop is held.
+// Appends on SQLite: the time of one, the appends per second of 64 writers, and how long the event loop is blocked.
 import * as path from "node:path";
 import { open } from "../../src/open.ts";
 import { LOOP_DELAY, measureLoopDelay } from "../loop.ts";

@@ -68,7 +68,7 @@ async function storeVersions(hf: Holdfast, full: Uint8Array): Promise<void> {
   if (Buffer.compare(kept, full) !== 0) throw new Error("the last version came back different");
 }
 
-/** Database and WAL, once everything in the WAL has gone to the database. */
+/** The size of the database and the WAL after a checkpoint of the WAL. */
 export function filesSize(file: string): number {
   const db = new DatabaseSync(file);
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -80,7 +80,7 @@ export const wholes: Bench = {
   metrics: ["blobs.write12MB", "blobs.read12MB"],
   async run({ folder, say }) {
     const hf = await open(path.join(folder, "wholes.db"));
-    // One for each round and one to warm up: bytes that are there already would not be written.
+    // One transcript for each round and one for the warm-up, because bytes that are stored already would not be written.
     const transcripts = Array.from({ length: ROUNDS + 1 }, (_, i) => ordinaryTranscript(BYTES, i + 1));
     say(`  ${transcripts.length} transcripts made`);
     const refs: string[] = [];

@@ -1,5 +1,5 @@
-// The floors under SQLite appends, through the same driver, with the pragmas a store has: the same rows written by bare
-// statements, and the same bytes in one row of a bare table. Nothing that is durable on this disk can be faster than that.
+// The lower bounds of SQLite appends, through the same driver and with a store's pragmas: the same rows written by bare
+// statements, and the same bytes in one row of a bare table. No durable write on this disk can be faster.
 import { randomFillSync } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { open } from "../../src/open.ts";
@@ -33,7 +33,7 @@ export function bytesPerAppend(storeFile: string): number {
   }
 }
 
-/** As SQLite keeps them, without the byte or so of header a value has. */
+/** The size of a value in SQLite's format, without its header of about one byte. */
 export function cellBytes(cell: unknown): number {
   if (typeof cell === "string") return Buffer.byteLength(cell);
   if (cell instanceof Uint8Array) return cell.byteLength;
@@ -43,7 +43,7 @@ export function cellBytes(cell: unknown): number {
   return [1, 2, 3, 4, 6].find((bytes) => bits <= bytes * 8) ?? 8;
 }
 
-/** Bodies that are all different and cost nothing to make. */
+/** Bodies that all differ and cost little to make. */
 export function bodySource(bytes: number): () => Uint8Array {
   const pool = randomFillSync(new Uint8Array(1_000_000 + bytes));
   let at = 0;
@@ -55,7 +55,7 @@ export function bodySource(bytes: number): () => Uint8Array {
 
 /**
  * The rows of an append, as a store writes them, in one commit by two prepared statements: the event with the message in
- * it, and where the session's log stands now. Seqs and hashes are made up; nothing is read, checked or hashed.
+ * it, and the position of the session's log. Seqs and hashes are invented; nothing is read, checked or hashed.
  */
 export async function sameRowsAppender(
   file: string,
@@ -95,7 +95,7 @@ export async function sameRowsAppender(
   return { append, close: () => db.close() };
 }
 
-/** One row, one commit. */
+/** Writes one row in each commit. */
 export function bareAppender(db: DatabaseSync, bytes: number): () => void {
   db.exec("CREATE TABLE floor (body BLOB NOT NULL) STRICT");
   const next = bodySource(bytes);

@@ -11,7 +11,7 @@ import { AGENT, fill, messageSource } from "./messages.ts";
 const ROUNDS = 7;
 const LONG = 100_000;
 const SHORT = 1_000;
-/** Few, so that the short session stays short: with the warm-up it ends below 2,000. */
+/** Few appends, so that the short session stays short: with the warm-up it has fewer than 2,000 messages. */
 const APPENDS_PER_TURN = 100;
 
 const scope = { session: "growing", agent: AGENT };

@@ -10,24 +10,24 @@ export const TEXT_LENGTH = 500;
 function prose(): string {
   const lines = Buffer.from(ordinaryTranscript(1_000_000)).toString("utf8").trim().split("\n");
   const text = lines.map((line): string => JSON.parse(line).message.content).join("\n");
-  // One byte a letter, as most text is; through bytes, or the engine would go on keeping two.
+  // One byte for each letter, as in most text. The conversion through bytes keeps V8 from using two bytes.
   return Buffer.from(text.replace(/[^\n -ÿ]/g, "-"), "latin1").toString("latin1");
 }
 
-/** A source of messages no two of which are the same, for some 800,000 messages. Making one costs next to nothing. */
+/** A source of about 800,000 messages that all differ. Making one costs very little. */
 export function messageSource(): () => MessageInput {
   const text = prose();
   const places = text.length - TEXT_LENGTH;
   let made = 0;
   return () => {
     made++;
-    // A step that shares no factor with the number of places comes by all of them.
+    // A step without a common factor with the number of positions reaches all of them.
     const at = (made * 7919) % places;
     return { role: made % 2 === 1 ? "user" : "assistant", content: text.slice(at, at + TEXT_LENGTH) };
   };
 }
 
-/** Gives a session that many messages, in big commits. */
+/** Appends a number of messages to a session, in large commits. */
 export async function fill(hf: Holdfast, session: string, count: number, next: () => MessageInput): Promise<void> {
   for (let done = 0; done < count; ) {
     const batch = Array.from({ length: Math.min(5000, count - done) }, next);
@@ -36,7 +36,7 @@ export async function fill(hf: Holdfast, session: string, count: number, next: (
   }
 }
 
-/** Appends per second of that many writers, each on its own session and each waiting for its own acknowledgements. */
+/** Appends per second of a number of writers, each on its own session and each waiting for its own acknowledgements. */
 export async function writeAtOnce(
   hf: Holdfast,
   writers: number,

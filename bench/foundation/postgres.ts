@@ -19,7 +19,7 @@ import { AGENT, messageSource, writeAtOnce } from "./messages.ts";
 const ROUNDS = 7;
 const WRITERS = 64;
 
-/** Started by the first bench that needs it. */
+/** The server; the first bench that needs it starts it. */
 export class SharedServer {
   #own: PostgresServer | undefined;
   #version: string | null = null;
@@ -56,7 +56,7 @@ async function withBare<T>(url: string, run: (sql: connect.Sql) => Promise<T>): 
   }
 }
 
-/** Runs with a schema of its own on the server, and removes it. */
+/** Runs a function with its own schema on the server, and removes the schema. */
 export async function withSchema<T>(
   url: string,
   run: (storeUrl: string, schema: string, sql: connect.Sql) => Promise<T>,
@@ -163,7 +163,7 @@ export function concurrentOn(server: SharedServer): Bench {
 
 /**
  * The rows of an append to each of that many sessions, as a store writes them, in one prepared statement: the events with
- * their messages, and where the sessions stand. Seqs and hashes are made up; nothing is read, checked or hashed.
+ * their messages, and the positions of the sessions. Seqs and hashes are invented; nothing is read, checked or hashed.
  */
 async function sameRows(
   hf: Holdfast,

@@ -1,4 +1,4 @@
-// The foundation suite: what the store's promises cost, each beside the cheapest thing that could be done instead.
+// The foundation suite: the costs of the store's guarantees, each beside the cheapest alternative.
 import type { Suite } from "../suite.ts";
 import { concurrent, loopDelay, sequential } from "./appends.ts";
 import { growing, growingRepetitive, wholes } from "./blobs.ts";

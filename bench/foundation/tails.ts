@@ -12,10 +12,10 @@ const TAILS = 1000;
 /** Many times what the waker lets a log rest for: most events must be delivered while others are written. */
 const APPENDS = 1000;
 const ROUNDS = 5;
-/** Of the tails of one session, one in so many looks at the clock for each event: a look costs as much as a delivery. */
+/** One in this many tails of a session reads the clock for each event, because reading it costs as much as a delivery. */
 const TAILS_PER_CLOCK = 16;
 
-/** When each append was acknowledged, and how much later the tails had its event. */
+/** The time at which each append was acknowledged, and the delay after which the tails had its event. */
 class Delays {
   readonly samples: number[] = [];
   #acknowledged: number[] = [];
@@ -44,7 +44,7 @@ class Delays {
   }
 }
 
-/** So many tails of the sessions, each waiting for more. Append n is to session n modulo their number. */
+/** Tails of the sessions, each waiting for events. Append n goes to session n modulo the number of sessions. */
 async function follow(hf: Holdfast, sessions: readonly string[], delays: Delays) {
   const stop = new AbortController();
   let delivered = 0;
@@ -52,7 +52,7 @@ async function follow(hf: Holdfast, sessions: readonly string[], delays: Delays)
     for await (const _ of hf.log.tail(session, { after, signal: stop.signal })) delivered++;
   };
   const time = async (session: string, after: number, index: number) => {
-    // The first event that a tail gives is the one that says it waits.
+    // A tail waits as soon as it has returned its first event.
     for await (const { seq } of hf.log.tail(session, { after, signal: stop.signal })) {
       delivered++;
       if (seq > after + 1) delays.deliver((seq - after - 2) * sessions.length + index);
@@ -64,7 +64,7 @@ async function follow(hf: Holdfast, sessions: readonly string[], delays: Delays)
     const [session = "", after = 0] = [sessions[index], ends[index]];
     return sessions.length > 1 || i % TAILS_PER_CLOCK === 0 ? time(session, after, index) : count(session, after);
   });
-  // A tail has no word for "I wait": an event that all have seen says it.
+  // A tail does not report that it waits, so the bench appends an event and waits until all tails have it.
   const first = messageSource();
   for (const session of sessions) await hf.history.append({ session, agent: AGENT }, first());
   while (delivered < TAILS) await new Promise((later) => setTimeout(later, 5));

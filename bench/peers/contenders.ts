@@ -1,4 +1,4 @@
-// The systems whose durable steps are compared: how each is started, with a database or server of its own.
+// The systems whose durable steps are compared: how each is started, with its own database or server.
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -111,7 +111,7 @@ interface RestateServer {
 
 const RESTATE_START_MS = 60_000;
 
-/** One node with its defaults (fsync on), on ports of its own, sending nothing home. */
+/** One node with its defaults (fsync on), on its own ports, without telemetry. */
 async function startRestate(folder: string): Promise<RestateServer> {
   const [node, ingress, admin] = [await freePort(), await freePort(), await freePort()];
   const log = openSync(path.join(folder, "restate-server.log"), "a");

@@ -1,4 +1,4 @@
-// A conversation of 500 turns, beside LangGraph's checkpointers: what it takes on disk, and what a turn at its end takes.
+// A conversation of 500 turns, beside LangGraph's checkpointers: its size on disk, and the time of a turn at its end.
 import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import * as path from "node:path";
@@ -18,7 +18,7 @@ const TURN = "peers.conversation.turn";
 interface ConversationCase {
   readonly engine: "sqlite" | "postgres";
   readonly program: "talk-holdfast" | "talk-langgraph";
-  /** Of the same engine; what this one is compared with. */
+  /** The contender on the same engine with which this one is compared. */
   readonly against: string | null;
   readonly options: Readonly<Record<string, boolean>>;
   readonly note: string;
@@ -45,7 +45,7 @@ function casesOn(engine: "sqlite" | "postgres"): Record<string, ConversationCase
   };
 }
 
-/** On SQLite alone: on PostgreSQL a turn reads all earlier writes, and the bench would take several times as long. */
+/** Only on SQLite: on PostgreSQL a turn reads all earlier writes, and the bench would take several times as long. */
 const DELTA: ConversationCase = {
   engine: "sqlite",
   program: "talk-langgraph",

@@ -8,7 +8,7 @@ import * as path from "node:path";
 const here = import.meta.dirname;
 const root = path.resolve(here, "../..");
 const lock = path.join(here, "package-lock.json");
-/** The lock of what is installed: it is written last, so that an install that was cut off is done again. */
+/** The lock of the installed packages. It is written last, so that an interrupted install is repeated. */
 const installed = path.join(here, "node_modules", ".installed-lock.json");
 
 export function installPeers(say: (text: string) => void): void {
@@ -40,7 +40,7 @@ export function peerVersions(): string {
     .join(", ");
 }
 
-/** The program of Restate's server, or why there is none. */
+/** The program of Restate's server, or the reason why there is none. */
 export function restateProgram(): string {
   const name = `@restatedev/restate-server-${process.platform}-${process.arch}`;
   try {

@@ -1,4 +1,4 @@
-// A program of the suite as a process of its own, and what the bench asks of it.
+// A program of the suite in its own process, and the requests that the bench sends to it.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { openSync, readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ function launch(name: string, setting: object, folder: string): ChildProcess {
   });
 }
 
-/** What the program printed, errors included. */
+/** The program's output, including errors. */
 function logOf(name: string, folder: string): string {
   return path.join(folder, `${name}.log`);
 }
@@ -25,7 +25,7 @@ export class Program {
   readonly #child: ChildProcess;
   readonly #name: string;
 
-  /** When its first step began, by the clock of this process; only of a program that reports its steps. */
+  /** When the program's first step began, by the clock of this process; only if the program reports its steps. */
   readonly firstStep: Promise<number>;
 
   private constructor(name: string, child: ChildProcess) {

@@ -1,4 +1,4 @@
-// Durable steps beside those of DBOS and Restate, and the time until a killed process's run goes on.
+// Durable steps beside those of DBOS and Restate, and the time until the run of a killed process continues.
 import type { SharedServer } from "../foundation/postgres.ts";
 import { alternate, median, percentile } from "../measure.ts";
 import type { Result } from "../report.ts";
@@ -110,7 +110,7 @@ const KILLS = 5;
 const RECOVERY_STEPS = 40;
 const REPORTING = { pauseMs: 20 };
 
-/** Milliseconds from the kill to the first step that the process started in its place begins. */
+/** Milliseconds from the kill to the first step of the process that was started in its place. */
 async function recoverOnce(contender: Contender, run: string): Promise<number> {
   const first = await contender.start(REPORTING);
   const reached = first.reached(10);

@@ -11,7 +11,7 @@ export function peers(): Suite {
   const server = new SharedServer();
   let entry: string | undefined;
   const built = () => entry ?? "";
-  /** What every bench needs, done by the first one. */
+  /** The setup that every bench needs; the first one does it. */
   const prepared = (bench: Bench): Bench => ({
     ...bench,
     run: (setting) => {

@@ -1,4 +1,4 @@
-// Checkpoints: what one costs, how long loading one takes, and a thousand runs that were cut off.
+// Checkpoints: the time of one, the time of loading one, and the recovery of a thousand interrupted runs.
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { AgentDefinition } from "../../src/contracts/agent-definitions.ts";
@@ -15,7 +15,7 @@ import { readerOf } from "./steps.ts";
 const ROUNDS = 7;
 const STATE_CHARS = 400;
 
-/** A run whose iterations do nothing but end, as many as are asked for. */
+/** A run with a number of iterations that only end. */
 class Laps {
   readonly #hf: Holdfast;
   #wanted = Promise.withResolvers<((now: number) => boolean) | null>();
@@ -37,7 +37,7 @@ class Laps {
     this.#working = hf.runs.execute(agent, { session: "laps" });
   }
 
-  /** Asked at the beginning of each; waits between two rounds. */
+  /** Called at the beginning of each iteration; waits between two rounds. */
   async #lap(): Promise<boolean> {
     if (this.#goesOn(performance.now())) return true;
     this.#reached.resolve();
@@ -56,7 +56,7 @@ class Laps {
     await this.#reached.promise;
   }
 
-  /** One checkpoint. */
+  /** Takes one checkpoint. */
   once(): Promise<void> {
     return this.#round(() => false);
   }
@@ -150,10 +150,10 @@ export const load: Bench = {
 const CUT_OFF = 1000;
 const LEASE_MS = 500;
 
-/** Runs whose worker gives no more heartbeats, each with one step done and one in doubt. */
+/** Runs whose worker sends no more heartbeats, each with one completed step and one in doubt. */
 async function cutOff(file: string): Promise<void> {
   const real = realEnvironment();
-  // No beat ever comes: in this process nothing sleeps.
+  // No heartbeat is ever sent, because no timer runs in this process.
   const environment = { ...real, sleep: () => new Promise<void>(() => {}) };
   const hf = await open(file, { durability: "normal", environment });
   let left = CUT_OFF;

@@ -1,4 +1,4 @@
-// Runs that are held in the middle of an iteration, so that steps can be done from outside, one by one, when it is their turn.
+// Runs that wait in the middle of an iteration, so that the bench can execute their steps one by one.
 
 import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
@@ -6,7 +6,7 @@ import { messageSource } from "../foundation/messages.ts";
 
 export interface HeldRun {
   readonly run: string;
-  /** Intent, effect, result. */
+  /** Executes one step: intent, effect, result. */
   step(): Promise<unknown>;
   end(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export function textOf(length: number): string {
   return String(next().content).slice(0, length);
 }
 
-/** What is asked and what is answered: 100 and 400 letters. */
+/** The input and the result of a step: 100 and 400 letters. */
 export const ACT: Pick<AgentDefinition, "version" | "tools"> = {
   version: "1",
   tools: { act: { execute: () => ({ answer: textOf(400) }) } },
@@ -57,13 +57,13 @@ export async function holdMany(hf: Holdfast, count: number): Promise<readonly He
 }
 
 export interface Rate {
-  /** Steps per second, of all. */
+  /** Steps per second of all runs together. */
   readonly rate: number;
-  /** Milliseconds each took. */
+  /** The milliseconds of each step. */
   readonly samples: readonly number[];
 }
 
-/** All at once, each one step after the other. */
+/** All runs at once; each run executes one step after the other. */
 export async function stepAtOnce(all: readonly HeldRun[], forMs: number): Promise<Rate> {
   const samples: number[] = [];
   const start = performance.now();

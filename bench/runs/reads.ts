@@ -1,4 +1,4 @@
-// A recorded read of a context beside the plain read of the same messages, in one run that is held in its iteration.
+// A recorded read of a context beside the plain read of the same messages, in one run that stays in its iteration.
 import * as path from "node:path";
 import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
@@ -11,7 +11,7 @@ import type { Bench } from "../suite.ts";
 
 const ROUNDS = 7;
 const MESSAGES = 100;
-/** A commit takes the reads that were made since the last one along: that is not what is measured. */
+/** A commit includes the reads since the last commit; the bench does not measure that commit. */
 const READS_PER_COMMIT = 40;
 
 async function measureReads(metric: string, hf: Holdfast, seconds: number): Promise<Result> {

@@ -1,4 +1,4 @@
-// What a run costs beside its steps, and how soon a program that was killed goes on when it is started again.
+// The cost of a run beside its steps, and the time until a killed program continues after it is started again.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import * as path from "node:path";
@@ -17,7 +17,7 @@ const ROUNDS = 7;
 const KILLS = 5;
 const PROGRAM = path.join(import.meta.dirname, "rerun-program.ts");
 
-/** From the call of execute() to its answer, without the time that its ten steps took. */
+/** The time from the call of execute() to its result, without the time of its ten steps. */
 async function overheadOf(hf: Holdfast, seconds: number, prefix: string): Promise<readonly Result[]> {
   let spentMs = 0;
   const agent: AgentDefinition = {
@@ -86,7 +86,7 @@ export function overheadOn(server: SharedServer): Bench {
   };
 }
 
-/** Starts the program; gives the time until its first line, and a way to kill it a little later. */
+/** Starts the program; returns the time until its first line, and a function that kills it a little later. */
 async function startProgram(url: string): Promise<{ readonly firstMs: number; kill(): Promise<number> }> {
   const start = performance.now();
   const child = spawn(process.execPath, [PROGRAM, url], { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,5 +1,5 @@
-// The floor under steps and checkpoints: the rows that one writes, found out by looking at all tables before and after it,
-// written again and again by bare prepared statements. Seqs and hashes are made up; nothing is read, checked or hashed.
+// The lower bound of steps and checkpoints: the rows that one writes, found by comparing all tables before and after it,
+// and written again and again by bare prepared statements. Seqs and hashes are invented; nothing is read, checked or hashed.
 import type { DatabaseSync } from "node:sqlite";
 import type connect from "postgres";
 import type { ColumnType } from "../../src/contracts/storage/table-shape.ts";
@@ -20,7 +20,7 @@ interface UpdatedRow {
   readonly changes: Row;
 }
 
-/** What one commit writes. */
+/** The rows that one commit writes. */
 export interface WrittenRows {
   readonly inserts: readonly InsertedRow[];
   readonly updates: readonly UpdatedRow[];
@@ -50,7 +50,7 @@ export async function rowsOf(read: ReadTable, act: () => Promise<unknown>): Prom
   return { inserts, updates };
 }
 
-/** A step is two commits: what is known of it before, and what came of it. */
+/** A step is two commits: its intent, and its result. */
 export function inTwo({ inserts, updates }: WrittenRows): readonly WrittenRows[] {
   const isFirst = ({ row }: InsertedRow) => row.type === "step/started";
   return [
@@ -59,7 +59,7 @@ export function inTwo({ inserts, updates }: WrittenRows): readonly WrittenRows[]
   ];
 }
 
-/** Of the values that are added. */
+/** The size of the added values. */
 export function bytesOf({ inserts }: WrittenRows): number {
   return inserts.reduce(
     (sum, { row }) => sum + Object.values(row).reduce<number>((all, cell) => all + cellBytes(cell), 0),
@@ -79,7 +79,7 @@ async function snapshot(read: ReadTable): Promise<ReadonlyMap<TableName, Readonl
   return tables;
 }
 
-/** PostgreSQL gives its integers as text. */
+/** PostgreSQL returns its integers as text. */
 function numeric(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, cell]) => [name, typeof cell === "bigint" ? Number(cell) : cell]),
@@ -104,11 +104,11 @@ function isSame(a: Cell | undefined, b: Cell | undefined): boolean {
   return a === b;
 }
 
-/** Values that were not there before: every commit is of other seqs, bytes and names. */
+/** New values: every commit has other seqs, bytes and names. */
 function refresher(parts: readonly WrittenRows[]): (row: Row, times: number) => Row {
   const most = Math.max(0, ...parts.flatMap(({ inserts }) => inserts.flatMap(({ row }) => sizes(row))));
   const bytes = bodySource(Math.max(most, 64));
-  // Far above what is there, so that no key comes twice.
+  // Far above all stored values, so that no key is used twice.
   const step = 1_000;
   return (row, times) =>
     Object.fromEntries(
@@ -125,7 +125,7 @@ function sizes(row: Row): readonly number[] {
   return Object.values(row).map((cell) => (cell instanceof Uint8Array ? cell.byteLength : 0));
 }
 
-/** One call is as many commits as there are parts. */
+/** One call makes one commit for each part. */
 export function sameRowsOn(db: DatabaseSync, parts: readonly WrittenRows[]): () => void {
   const fresh = refresher(parts);
   const begin = db.prepare("BEGIN IMMEDIATE");
@@ -164,7 +164,7 @@ const CASTS: Readonly<Record<ColumnType, string>> = {
   bytes: "bytea",
 };
 
-/** The same on PostgreSQL: each commit is one prepared statement that commits by itself. */
+/** Writes the rows on PostgreSQL: each commit is one prepared statement that commits by itself. */
 export function sameRowsBy(sql: connect.Sql, parts: readonly WrittenRows[]): () => Promise<void> {
   const fresh = refresher(parts);
   const statements = parts.map((part) => ({ part, text: together(part) }));
@@ -181,7 +181,7 @@ export function sameRowsBy(sql: connect.Sql, parts: readonly WrittenRows[]): () 
   };
 }
 
-/** Rows of one shape in one clause each. */
+/** One clause for all rows of the same shape. */
 function together({ inserts, updates }: WrittenRows): string {
   let given = 0;
   const tuple = (table: TableName, row: Row) =>

@@ -1,5 +1,5 @@
-// Steps of runs: what one costs, how many a second there are with 1, 16 and 64 runs at work, whether a long run is slower
-// than a short one, and how long the event loop is held.
+// Steps of runs: the time of one, the steps per second with 1, 16 and 64 runs at work, whether a long run is slower
+// than a short one, and how long the event loop is blocked.
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { AgentDefinition } from "../../src/contracts/agent-definitions.ts";
@@ -17,7 +17,7 @@ const ROUNDS = 7;
 export const ATONCE = 64;
 const TOGETHER = [1, 16, 64] as const;
 
-/** A store of its own that has had a step of each session: the rows are written into its tables. */
+/** A separate store with one step of each session; the rows are written into its tables. */
 export async function stepRows(hf: Holdfast, read: ReadTable, sessions: number): Promise<readonly WrittenRows[]> {
   const held = await Promise.all(Array.from({ length: sessions }, (_, i) => hold(hf, `bare-${i}`)));
   for (const one of held) await one.step();
@@ -126,7 +126,7 @@ export function ratesOf(prefix: string): readonly string[] {
   return TOGETHER.flatMap((count) => [`${prefix}rate.${count}`, `${prefix}p50.${count}`, `${prefix}p99.${count}`]);
 }
 
-/** How it is with 1, 16 and 64 runs at work; beside no baseline. */
+/** The figures with 1, 16 and 64 runs at work, without a baseline. */
 export async function measureRates(prefix: string, hf: Holdfast, seconds: number): Promise<readonly Result[]> {
   const held = await holdMany(hf, Math.max(...TOGETHER));
   const results: Result[] = [];
@@ -163,7 +163,7 @@ const LONG = 10_000;
 const SHORT = 100;
 const STEPS_PER_TURN = 50;
 
-/** A run that has done so many steps, ten to an iteration, and is held there. */
+/** A run that has executed a number of steps, ten in each iteration, and waits in the next one. */
 async function heldAfter(file: string, steps: number): Promise<{ readonly hf: Holdfast; readonly held: HeldRun }> {
   const reached = Promise.withResolvers<HeldRun>();
   const over = Promise.withResolvers<void>();
@@ -177,7 +177,7 @@ async function heldAfter(file: string, steps: number): Promise<{ readonly hf: Ho
         for (let n = 0; n < STEPS_PER_ITERATION; n++) await act(it);
         return it.next(Number(done) + 1);
       }
-      // Filled without waiting for the disk; measured by a handle that does.
+      // The store is filled without waiting for the disk, and measured with a handle that waits for it.
       if (!ready.is) await it.waitFor("go");
       reached.resolve({ run: it.run, step: () => act(it), end: async () => over.resolve() });
       await over.promise;

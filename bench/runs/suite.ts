@@ -1,4 +1,4 @@
-// The runs suite: what durable steps and checkpoints cost, each beside the cheapest thing that could be done instead.
+// The runs suite: the costs of durable steps and checkpoints, each beside the cheapest alternative.
 import { PRAGMAS } from "../foundation/floor.ts";
 import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";

@@ -11,10 +11,10 @@ const LARGE = Number(process.env.CHECK_MESSAGES ?? 1_000_000);
 const SMALL = LARGE / 10;
 const ROUNDS = 2;
 const PER_SESSION = 100;
-/** Appended by one commit of a session; as many sessions take turns as in a store that is in use. */
+/** How many messages one commit appends; several sessions alternate, as in a store that is in use. */
 const PER_APPEND = 10;
 const AT_ONCE = 50;
-/** Every so many messages one is too long for its row. */
+/** One of this many messages is too long to be inline. */
 const LONG_EVERY = 10;
 const LONG_TIMES = 12;
 
@@ -39,7 +39,7 @@ async function fillStore(file: string, messages: number): Promise<void> {
   await hf.close();
 }
 
-/** Microseconds for each message. */
+/** The microseconds for each message. */
 async function checkOnce(file: string, messages: number): Promise<number> {
   const hf = await open(file);
   try {

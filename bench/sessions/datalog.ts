@@ -1,4 +1,4 @@
-// Datalog against the SQL one would write by hand, through the same door, and against DataScript with the same facts.
+// Datalog beside hand-written SQL over the same connection, and beside DataScript with the same facts.
 import * as path from "node:path";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
@@ -20,7 +20,7 @@ const AT_LEAST = 5;
 const LIMITS = { timeoutMs: 600_000, maxRows: 1_000_000 };
 const COMMON = { durability: "normal", busyMs: 30_000, environment: realEnvironment() } as const;
 
-/** Of SQLite it is bytes, of PostgreSQL it must be said. */
+/** The hand-written SQL of a query. Titles are stored as bytes, which each engine writes in its own way. */
 function handWritten({ sql }: MeasuredQuery, driver: Driver): string {
   const title = driver.dialect.engine === "postgres" ? "convert_to('Title 7', 'UTF8')" : "CAST('Title 7' AS BLOB)";
   return sql.replace("{title}", title);
@@ -44,7 +44,7 @@ async function measureOne(hf: Holdfast, driver: Driver, query: MeasuredQuery, se
   return compare(ours, hand);
 }
 
-/** The worst of the ten decides. */
+/** The slowest of the ten queries is the result. */
 async function measureAll(metric: string, hf: Holdfast, driver: Driver, setting: Setting): Promise<Result> {
   let worst: { readonly query: MeasuredQuery; readonly figures: Comparison } | undefined;
   for (const query of QUERIES) {
@@ -83,7 +83,7 @@ export const datalog: Bench = {
   },
 };
 
-/** From facts at hand to the first answer of each of the ten: DataScript must be loaded, the store is opened. */
+/** The time until the first answer to each of the ten queries: DataScript loads the facts, Holdfast opens the store. */
 async function againstDataScript(file: string, driver: Driver, { say }: Setting): Promise<Result> {
   const facts = await factsOf(driver);
   say(`  ${facts.length} facts`);
@@ -93,7 +93,7 @@ async function againstDataScript(file: string, driver: Driver, { say }: Setting)
   say(`  DataScript loaded in ${((loaded - begin) / 1000).toFixed(1)} s`);
   for (const { name, datalog: text, rules, inputs = [] } of QUERIES) {
     const started = performance.now();
-    // It neither orders nor limits.
+    // DataScript neither orders nor limits.
     const plain = text.replace(/ :order-by .*\]$/, "]");
     ask(plain, ...(rules === undefined ? inputs : [attributesAsText(rules), ...inputs]));
     say(`  DataScript, ${name}: ${(performance.now() - started).toFixed(0)} ms`);

@@ -1,4 +1,4 @@
-// A store of a million facts, written by plain SQL: what is measured is asking, not writing. Both engines get the same.
+// A store of a million facts, written by plain SQL, because the bench measures queries and not writes. Both engines get the same facts.
 import type { Driver } from "../../src/storage/sql/driver.ts";
 
 const SESSIONS = 500;

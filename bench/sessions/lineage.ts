@@ -1,4 +1,4 @@
-// What forks, heads and a head per turn cost: whether depth and length show, what a turn takes on disk, and how fast a
+// The costs of forks, heads and a head per turn: whether they grow with depth and length, the bytes of a turn on disk, and how fast a
 // chain is verified.
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
@@ -14,7 +14,7 @@ import type { Bench } from "../suite.ts";
 const ROUNDS = 7;
 const FORKS_PER_TURN = 20;
 
-/** A session that was forked so often, with that many messages in all; each fork added one of its own. */
+/** A session at the end of `depth` forks, with a number of messages in all; each fork added one message. */
 async function forked(hf: Holdfast, name: string, messages: number, depth: number): Promise<string> {
   const next = messageSource();
   await fill(hf, `${name}-0`, messages - depth, next);
@@ -54,7 +54,7 @@ async function measureForks(metric: string, hf: Holdfast): Promise<Result> {
 
 const PER_BRANCH = 10;
 
-/** A session at that depth: forks of forks, each with messages of its own. */
+/** A session at a depth of forks of forks, each with its own messages. */
 async function forkedDeep(hf: Holdfast, name: string, depth: number): Promise<string> {
   const next = messageSource();
   await fill(hf, `${name}-0`, PER_BRANCH, next);
@@ -70,7 +70,7 @@ async function measureBranchDepth(metric: string, url: string, seconds: number):
   const deep = await forkedDeep(building, "depth1000", 1000);
   const flat = await forkedDeep(building, "depth10", 10);
   await building.close();
-  // Another handle: PostgreSQL keeps the plans of a connection, and those of the first were made for an empty store.
+  // Another handle, because PostgreSQL keeps the plans of a connection: those of the first handle were made for an empty store.
   const hf = await open(url);
   try {
     const turnMs = (seconds * 1000) / ROUNDS;
@@ -159,7 +159,7 @@ async function emptyBytes(file: string): Promise<number> {
 
 const CHAIN = 50_000;
 
-/** What one event makes verifying hash: its envelope behind the hash before it, its words, and salt and digest of these. */
+/** The bytes that verifying hashes for one event: its envelope after the previous hash, its content, and the content's salt and digest. */
 async function hashedBytes(hf: Holdfast): Promise<readonly Uint8Array[]> {
   const [, event] = await hf.log.read("chain", { limit: 2 });
   const [message] = await hf.history.session("chain", { limit: 1 });

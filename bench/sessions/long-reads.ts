@@ -1,5 +1,5 @@
-// What a neighbour in the same process waits while a long session is read, verified, exported and imported: the delay of the
-// event loop under each of them, of which the worst counts.
+// How long other code of the process waits while a long session is read, verified, exported and imported: the delay of the
+// event loop during each of them; the longest one is the result.
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
@@ -31,7 +31,7 @@ async function measureLoop(
   say: (text: string) => void,
 ): Promise<readonly Result[]> {
   const hf = await open(from);
-  // The session's own beginning is an event too.
+  // The creation of the session is an event too.
   await fill(hf, SESSION, EVENTS - 1, messageSource());
   say(`  ${EVENTS} events`);
   const measured: MeasuredRead[] = [];

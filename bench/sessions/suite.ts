@@ -1,4 +1,4 @@
-// The sessions suite: what sessions as a graph cost, each beside the cheapest thing that could be done instead.
+// The sessions suite: the costs of sessions as a graph, each beside the cheapest alternative.
 import { PRAGMAS } from "../foundation/floor.ts";
 import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";

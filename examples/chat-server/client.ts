@@ -11,7 +11,7 @@ const url = `${process.env.CHAT_URL ?? "http://127.0.0.1:3000"}/chats/${chat}`;
 let lastEventId = "0";
 let shown = ""; // of the message that is being streamed
 
-/** True: the answer is complete. */
+/** Returns true if the answer is complete. */
 async function followAnswer(): Promise<boolean> {
   const posted = await fetch(`${url}/messages`, { method: "POST", body: JSON.stringify({ id, text }) });
   if (!posted.ok) {
@@ -39,7 +39,7 @@ function showEvent(event: string, run: string): boolean {
     process.stdout.write(data.text);
     shown += data.text;
   } else if (field("event") === "message" && data.role === "assistant") {
-    // The message is what counts: when tokens were missed, it is shown as a whole.
+    // If tokens were missed, the whole message is printed.
     const isComplete = shown === data.text;
     console.log(isComplete ? "" : `${shown === "" ? "" : "\n"}${data.text}`);
     shown = "";

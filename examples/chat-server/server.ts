@@ -6,7 +6,7 @@
 //   node chat-server/server.ts
 //
 //   POST /chats/CHAT/messages   { "id": "1", "text": "Hello" }: posting it again, with the same id, changes nothing
-//   GET  /chats/CHAT/events     server-sent events: message, token, end; Last-Event-ID says where to go on
+//   GET  /chats/CHAT/events     server-sent events: message, token, end; Last-Event-ID says where to continue
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
@@ -23,7 +23,7 @@ const chat = toolLoop({
 
 const hf = await open("chat.db");
 
-/** Tokens are not stored: what the model has said of answers that are not complete is kept here, for clients that come late. */
+/** Tokens are not stored. The texts of incomplete answers are kept here, for clients that connect late. */
 const partialAnswers = new Map<string, string>();
 const listeners = new Set<(run: string, text: string) => void>();
 
@@ -35,7 +35,7 @@ async function watchTokens(): Promise<void> {
 }
 watchTokens();
 
-// The worker also continues what a killed server left.
+// The worker also continues the runs of a killed server.
 const worker = hf.runs.createWorker({
   agents: [chat],
   watch: ({ kind, run }) => kind === "left" && partialAnswers.delete(run.id),
@@ -65,7 +65,7 @@ async function sendEvents(session: string, request: IncomingMessage, response: S
 
 type Send = (event: string, data: object, seq?: number) => void;
 
-/** What is in the log, then what comes. */
+/** Sends the events that are in the log, then new ones. */
 async function sendLog(session: string, after: number, send: Send, signal: AbortSignal): Promise<void> {
   const types = ["message/added", "run/completed", "run/failed", "run/cancelled"];
   for await (const { seq, type, run } of hf.log.tail(session, { after, types, signal })) {

@@ -7,7 +7,8 @@ export const reporter = defineAgent<{ page: number }, { pages: number }>({
   version: "1",
   initial: () => ({ page: 1 }),
   tools: {
-    // Declared idempotent: writing a page again does no harm. Without this, a page that a crash cut off waits for a person.
+    // The tool is declared idempotent, because writing a page again does no harm. Otherwise a person would decide about
+    // a page after a crash.
     writePage: {
       effect: "idempotent",
       async execute(page, { run, signal }) {

@@ -2,9 +2,9 @@
 import { openEdge } from "holdfast/edge";
 
 export interface Job {
-  /** Its answer is found by it. */
+  /** The id by which the job's answer is found. */
   readonly id: string;
-  /** What the conversation belongs to. */
+  /** The request to which the conversation belongs. */
   readonly request: string;
   readonly prompt: string;
 }
@@ -17,7 +17,7 @@ interface Answer {
   /** The exit code of the agent; null if a signal ended it. */
   readonly code: number | null;
   readonly output: string;
-  /** A bundle, in base64. */
+  /** The session as a bundle, in base64. */
   readonly session: string | null;
 }
 
@@ -54,7 +54,7 @@ export async function work(
   }
 }
 
-/** For a cron trigger. */
+/** Deletes expired captures; call it from a cron trigger. */
 export async function sweep(hyperdrive: { readonly connectionString: string }): Promise<number> {
   const store = await openEdge(hyperdrive);
   try {

@@ -34,7 +34,7 @@ async function work(prompt, session) {
     const file = path.join(folder, "session.hfcap");
     if (session !== null) await writeFile(file, Buffer.from(session, "base64"));
     // Here: clone the branch of the request into the working directory, and push it after the run.
-    // Nobody answers a question here: edits and shell commands are allowed, and everything else is denied.
+    // No person can answer a question here: edits and shell commands are allowed, and everything else is denied.
     const claude = ["claude", "-p", prompt, "--permission-mode", "acceptEdits", "--allowedTools", "Bash"];
     const { code, output } = await run("holdfast", ["run", "--out", file, "--", ...claude]);
     // Also after a failure: what the agent did until then is kept.

@@ -39,7 +39,7 @@ export default {
         output: String(error),
       }));
       if (answer === "busy") {
-        // Another job of the request is at work: this one goes back into the queue, and that counts as no attempt.
+        // Another job of the request is running: this job returns to the queue, which does not count as an attempt.
         await env.JOBS.send(message.body, { delaySeconds: env.BUSY_SECONDS });
         message.ack();
         continue;

@@ -5,5 +5,5 @@ set -eu
 : "${HOLDFAST_STORE:?the URL of the store, such as postgres://db/agents}"
 : "${REQUEST:?what the conversation belongs to, such as issue-7}"
 : "${PROMPT:?what the agent is asked}"
-# Nobody answers a question here: edits and shell commands are allowed, and everything else is denied.
+# No person can answer a question here: edits and shell commands are allowed, and everything else is denied.
 exec holdfast run --request "$REQUEST" -- claude -p "$PROMPT" --permission-mode acceptEdits --allowedTools Bash

@@ -180,8 +180,9 @@ class ActiveClaim implements RequestClaim {
   }
 
   /**
-   * Returns false if another process has the claim. Every try reads the row first: a heartbeat that got no answer may have been committed, or
-   * may be committed between the read and the write, so this process does not know the stored text. The owner in the row decides.
+   * Returns false if another process has the claim. Every try reads the row first: a heartbeat that got no answer may
+   * have been committed, or may be committed between the read and the write, so this process does not know the stored
+   * text. The owner in the row decides.
    */
   #write(write: (text: string) => Promise<boolean>): Promise<boolean> {
     const writing = this.#writing.then(async () => {

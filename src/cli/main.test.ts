@@ -46,7 +46,7 @@ describe("holdfast", () => {
     expect(JSON.parse((await cli("sessions rm --help --json")).stdout).options.yes.type).toBe("flag");
   });
 
-  test("tells its version", async () => {
+  test("prints its version", async () => {
     expect((await cli("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
     expect(JSON.parse((await cli("--version --json")).stdout).node).toBe(process.version);
     const { stdout } = await cli("--version");

@@ -1,5 +1,5 @@
 // A run as the store shows it.
-import type { Waits } from "./run-waits.ts";
+import type { WaitCondition } from "./run-waits.ts";
 
 export interface RunLimits {
   readonly iterations?: number;
@@ -55,7 +55,7 @@ export interface Run {
   readonly iteration: number;
   readonly pausedUntil: number | null;
   /** What the run waits for; any of these wakes it. */
-  readonly waitsFor: readonly Waits[];
+  readonly waitsFor: readonly WaitCondition[];
   /**
    * When the run wakes without a signal or an answer; null: it does not. If its last worker failed: when a worker may retry it.
    */

@@ -1,7 +1,7 @@
 // The owner of a run, what the run waits for, and how calls that execute it wait.
 
 /** What an idle run waits for. */
-export type Waits =
+export type WaitCondition =
   | { readonly kind: "signal"; readonly name: string }
   | { readonly kind: "decision"; readonly decision: string }
   | { readonly kind: "run"; readonly run: string };
@@ -21,7 +21,7 @@ export interface RunWait {
     readonly host: string | null;
     readonly pid: number | null;
   } | null;
-  readonly waitsFor: readonly Waits[];
+  readonly waitsFor: readonly WaitCondition[];
   /** The call continues after this time at the latest; null if it depends on a signal, a run or a person. */
   readonly atMostMs: number | null;
   /** The reason as a sentence for people, and what to do. */

@@ -1,5 +1,5 @@
-// Reads lists page by page. A cursor is opaque to callers. It contains the list's name, a digest of the filter and order, and the position of
-// the page's last row.
+// Reads lists page by page. A cursor is opaque to callers. It contains the list's name, a digest of the filter and
+// order, and the position of the page's last row.
 import { hash } from "node:crypto";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page, PageOptions } from "../contracts/json.ts";

@@ -39,8 +39,9 @@ function split(owner: string): readonly [worker: string, process: string | null]
 }
 
 /**
- * A run is held if its heartbeat count is below 0. This is the mark that counts; the column `runs.held` repeats it for readers of the table,
- * and the checker compares the two. No event contains the mark, because the log must stay the same in both stores.
+ * A run is held if its heartbeat count is below 0. This is the mark that counts; the column `runs.held` repeats it for
+ * readers of the table, and the checker compares the two. No event contains the mark, because the log must stay the
+ * same in both stores.
  */
 export function isHeldRun({ beat }: { readonly beat: number }): boolean {
   return beat < 0;

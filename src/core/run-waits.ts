@@ -5,7 +5,7 @@ import type { Decision } from "../contracts/decisions.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Run, RunError } from "../contracts/run-record.ts";
-import type { RunWait, Waits } from "../contracts/run-waits.ts";
+import type { RunWait, WaitCondition } from "../contracts/run-waits.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { encodeText } from "./bytes.ts";
 import { decodeRow, json } from "./decode.ts";
@@ -66,7 +66,7 @@ function continueHint(id: string): string {
   return `Execute it again, start a worker, or call runs.resume(agent, ${id}).`;
 }
 
-function formatWait(wait: Waits, questions: OpenQuestions | undefined): string {
+function formatWait(wait: WaitCondition, questions: OpenQuestions | undefined): string {
   if (wait.kind === "signal") return `the signal ${JSON.stringify(wait.name)}`;
   if (wait.kind === "run") return `the run ${JSON.stringify(wait.run)}`;
   const question = questions?.get(wait.decision);
@@ -117,7 +117,7 @@ export function sleepWait(row: RunRow, now: number, questions: OpenQuestions): R
   };
 }
 
-function waitHint(run: string, wait: Waits | undefined): string {
+function waitHint(run: string, wait: WaitCondition | undefined): string {
   if (wait?.kind === "signal")
     return `Deliver it with runs.signal(${JSON.stringify(run)}, ${JSON.stringify(wait.name)}, …).`;
   if (wait?.kind === "decision") {
@@ -132,25 +132,25 @@ function waitHint(run: string, wait: Waits | undefined): string {
  * The row stores a list of pairs: the kind, and the name of what the run waits for. `wake_at` is the time at which the
  * wait ends by itself.
  */
-export function encodeWaits(waits: readonly Waits[]): string | null {
+export function encodeWaits(waits: readonly WaitCondition[]): string | null {
   return waits.length === 0 ? null : JSON.stringify(waits.map((one) => [one.kind, whatOf(one)]));
 }
 
-function whatOf(wait: Waits): string {
+function whatOf(wait: WaitCondition): string {
   if (wait.kind === "signal") return wait.name;
   return wait.kind === "decision" ? wait.decision : wait.run;
 }
 
 /** Whether this is one of the things that the run waits for. */
-export function waitsFor(row: RunRow, wait: Waits): boolean {
+export function waitsFor(row: RunRow, wait: WaitCondition): boolean {
   if (row.status !== "waiting") return false;
   return waitsOf(row).some((one) => one.kind === wait.kind && whatOf(one) === whatOf(wait));
 }
 
-export function waitsOf({ waits, id }: Pick<RunRow, "waits" | "id">): readonly Waits[] {
+export function waitsOf({ waits, id }: Pick<RunRow, "waits" | "id">): readonly WaitCondition[] {
   if (waits === null) return [];
   const listed = decodeRow({ kind: "run", id }, { waits: encodeText(waits) }, { waits: json }).waits;
-  return (Array.isArray(listed) ? listed : [null]).map((one): Waits => {
+  return (Array.isArray(listed) ? listed : [null]).map((one): WaitCondition => {
     const [kind, what] = Array.isArray(one) ? one : [];
     if (typeof what === "string") {
       if (kind === "signal") return { kind, name: what };

@@ -103,8 +103,8 @@ function releaseData(trouble: ReleaseReason | null): JsonObject {
 }
 
 /**
- * Removes a run's lease: this worker's own (releaseRun), or that of an owner that is gone (recover.ts). The epoch is over then, so the earlier
- * owner cannot commit any more. null if the run changed meanwhile.
+ * Removes a run's lease: this worker's own (releaseRun), or that of an owner that is gone (recover.ts). The epoch is
+ * over then, so the earlier owner cannot commit any more. null if the run changed meanwhile.
  */
 export async function freeRun(
   storage: Storage,

@@ -4,7 +4,7 @@
 // run's version, and the commit is refused.
 
 import type { Verdict } from "../contracts/agent-definitions.ts";
-import type { Waits } from "../contracts/run-waits.ts";
+import type { WaitCondition } from "../contracts/run-waits.ts";
 import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
 import { encodeWaits } from "../core/run-waits.ts";
 import type { Change, Writer } from "./writer.ts";
@@ -56,7 +56,7 @@ export interface Waiter<T> {
    */
   readonly ready: (resume: (value: T) => void, fail: (error: unknown) => void) => Promise<boolean>;
   /** null if only time can wake it. */
-  readonly waits: Waits | null;
+  readonly waits: WaitCondition | null;
   readonly until: number | null;
   /** Events that the suspending commit writes for this waiter. */
   readonly events: () => readonly EventDraft[];

@@ -1,5 +1,5 @@
-// What every program of the peers suite does alike: it executes workflows of durable steps when the bench asks, and says
-// when each step began. A program only brings the system that makes the steps durable.
+// The code that all programs of the peers suite share: it executes workflows of durable steps when the bench asks for them, and reports
+// when each step began. A program adds the system that makes the steps durable.
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface System {
@@ -25,7 +25,10 @@ export type Reply =
 
 const RESULT = "The result of a durable step, as long as a short answer of a tool. ".repeat(3);
 
-/** Of the recovery bench. It counts from the first moment on: some systems continue a run before the program asks. */
+/**
+ * The options of the recovery bench. It counts from the start of the program, because some systems continue a run
+ * before the program asks.
+ */
 export interface StepReporting {
   /** How long each step takes; every step is reported when it begins. */
   readonly pauseMs?: number;
@@ -105,7 +108,7 @@ function send(reply: Reply): void {
   process.send?.(reply);
 }
 
-/** What the bench gave this program. */
+/** The options that the bench passed to this program. */
 export function programSetting<T>(): T {
   return JSON.parse(process.argv[2] ?? "null") as T;
 }

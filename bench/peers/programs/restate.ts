@@ -5,7 +5,7 @@ export interface RestateSetting {
   readonly ingress: string;
   readonly admin: string;
   readonly port: number;
-  /** Tell the server of this service; once is enough. */
+  /** Registers this service with the server; once is enough. */
   readonly register: boolean;
 }
 

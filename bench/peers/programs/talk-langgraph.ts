@@ -4,7 +4,7 @@ import { programSetting } from "./load.ts";
 import { report, type TalkSetting, talk } from "./talk.ts";
 
 export interface LangGraphTalkSetting extends TalkSetting {
-  /** A file, or the URL of a database. */
+  /** The store: a file, or the URL of a database. */
   readonly store: string;
   /** The messages as a delta channel, which is beta: a checkpoint keeps what was added instead of all of them. */
   readonly delta: boolean;
@@ -50,7 +50,7 @@ const graphs: LangGraph = await import(lang.graph);
 const { HumanMessage, AIMessage }: Messages = await import(lang.messages);
 
 /**
- * What the saver uses of better-sqlite3, on Node's own SQLite: then nothing is compiled, and both systems run on the same
+ * The part of better-sqlite3 that the saver uses, on Node's own SQLite: then nothing is compiled, and both systems run on the same
  * SQLite with the same durability (WAL, synchronous=FULL; better-sqlite3's default would be NORMAL).
  */
 class Database {

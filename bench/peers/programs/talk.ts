@@ -1,4 +1,4 @@
-// What the programs of the conversation bench share: the text of each turn, and the time that a turn took.
+// The code that the programs of the conversation bench share: the text of each turn, and the time that a turn took.
 import { messageSource } from "../../foundation/messages.ts";
 
 export interface TalkSetting {

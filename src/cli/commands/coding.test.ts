@@ -110,7 +110,7 @@ describe("capture and restore", () => {
     await ran({ ...here, home: newFolder() }, "capture", "--transcript", file, "--request", "r", "--dry-run");
   });
 
-  test("a dry run tells the same events and writes nothing", async () => {
+  test("a dry run logs the same events and writes nothing", async () => {
     const here = rich();
     write(path.join(here.configDir, "projects", here.key, SESSION, "tool-results/toolu_2.txt"), `token ${SECRET}\n`);
     const before = snapshot(path.dirname(here.home));
@@ -169,7 +169,7 @@ describe("capture and restore", () => {
     expect(readFileSync(path.join(third.configDir, "projects", third.key, `${OTHER}.jsonl`), "utf8")).toBe(put);
   });
 
-  test("CA1 a secret that one file tells is masked in all of them, in bundles and conversations, and known at a restore", async () => {
+  test("CA1 a secret that one file reveals is masked in all files, in bundles and conversations, and known at a restore", async () => {
     const here = machine();
     const project = path.join(here.configDir, "projects", here.key);
     const text = transcript(4, here.work).replace("message 2", "the pass is hunter2pass");
@@ -440,7 +440,7 @@ describe("captures", () => {
 });
 
 describe("handover", () => {
-  test("tells what was asked and done, whichever way the session is named", async () => {
+  test("summarises prompts and work, whichever way the session is named", async () => {
     const here = machine();
     const said = new Transcript("h");
     said.prompt("fix the \u001b[31mred\u001b[0m bug");

@@ -29,11 +29,11 @@ export const cost: Command = {
   summary: "print tokens and cost, per model and per session",
   usage: ["cost [SESSION[@HEAD]]", "cost SESSION --children"],
   description:
-    "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. Calls that a fork inherits are " +
-    "counted once, in the session that made them. A call that did not say what it cost is counted as unknown, never as free. At a head: the " +
-    "calls that can be seen there, each under the session that made it. The cost that a coding agent reports for a session is printed " +
-    "beside it and is not part of the sum. Where two captures of a coding agent's session are kept beside each other, calls that " +
-    `both hold are counted in each; the output says so. ${LOCATOR_HELP}`,
+    "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. Calls that a fork inherits " +
+    "are counted once, in the session that made them. A call that did not say what it cost is counted as unknown, never as " +
+    "free. At a head: the calls that can be seen there, each under the session that made it. The cost that a coding agent " +
+    "reports for a session is printed beside it and is not part of the sum. Where two captures of a coding agent's session " +
+    `are kept beside each other, calls that both hold are counted in each; the output says so. ${LOCATOR_HELP}`,
   options: {
     children: { type: "flag", summary: "also count the sessions that it invoked, directly or through others" },
   },

@@ -44,7 +44,7 @@ function person(lines: readonly string[], thinksMs = 0) {
 }
 
 describe("demo", () => {
-  test("tells its story at 80 columns, holds, and cleans up", async () => {
+  test("prints its story at 80 columns, passes its checks, and cleans up", async () => {
     const { code, stdout } = await cli(["demo", "--yes"], { columns: 80, env: { NO_COLOR: "1" } });
     expect([code, stdout.includes("NOT TRUE")]).toEqual([0, false]);
     expect(stdout).toContain("✗ kill -9: process ");
@@ -89,7 +89,7 @@ describe("demo", () => {
     expect([enter.code, enter.stdout]).toEqual([0, expect.stringContaining(": result, by ada")]);
   });
 
-  test("--json tells what was checked; --store uses a store of yours, again and again", async () => {
+  test("--json lists what was checked; --store uses a given store, again and again", async () => {
     for (let round = 0; round < 2; round++) {
       const { code, stdout } = await cli(["demo", "--store", "mine.db", "--json"]);
       const told = JSON.parse(stdout);

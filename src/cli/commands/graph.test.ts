@@ -264,7 +264,7 @@ describe("sessions tree and show", () => {
     expect((await run("sessions", "tree", "chat", "--heads", "100")).match(/●/g)).toHaveLength(11);
   });
 
-  test("show tells where a session comes from and what came of it", async () => {
+  test("show names the source of a session and the sessions made from it", async () => {
     await run("fork", `chat@${first.id}`, "fork");
     const shown = await run("sessions", "show", "fork");
     expect(shown).toMatch(/^origin +fork$/m);

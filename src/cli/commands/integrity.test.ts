@@ -424,7 +424,7 @@ describe("blobs", () => {
 });
 
 describe("upkeep", () => {
-  test("stats tells sizes, counts, savings and the largest sessions", async () => {
+  test("stats prints sizes, counts, savings and the largest sessions", async () => {
     await fill("small", 1);
     await fill("large", 50);
     const text = await run("stats", "--sessions", "1");
@@ -452,7 +452,7 @@ describe("upkeep", () => {
     expect(counts).toEqual([3, 1, 1, 1]);
   });
 
-  test("stats tells the blobs outside the database, and the deleted from those that live", async () => {
+  test("stats shows the blobs outside the database, and separates deleted sessions from live ones", async () => {
     const kept = ["--store", "kept.db", "--blob-dir", "bytes"];
     await run("init", ...kept);
     writeFileSync(inDirectory("a.bin"), randomBytes(50_000));
@@ -467,7 +467,7 @@ describe("upkeep", () => {
     expect(readdirSync(inDirectory("bytes"), { recursive: true })).not.toEqual([]);
   });
 
-  test("gc tells what would go before it goes", async () => {
+  test("gc lists what it would delete before it deletes", async () => {
     writeFileSync(inDirectory("a.bin"), Buffer.alloc(5000, 1));
     await run("blobs", "put", "a.bin", "--ttl", "1ms");
     const dry = await run("gc", "--dry-run");

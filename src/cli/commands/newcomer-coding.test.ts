@@ -209,7 +209,7 @@ describe("capture", () => {
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('not "notes"') });
   });
 
-  test("tells on 80 columns what it did, and the same secret once", async () => {
+  test("prints on 80 columns what it did, and the same secret once", async () => {
     const here = rich();
     const secret = (n: number) => `ghp_${"aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3fG"}${n}`;
     const lines = Array.from({ length: 12 }, (_, i) => `token ${secret(i % 2)}\n`).join("");
@@ -241,7 +241,7 @@ describe("restore", () => {
     expect(nowhere).toMatchObject({ code: 3, stderr: expect.stringContaining("no directory /nonexistent") });
   });
 
-  test("--dry-run tells what would be put where, and writes nothing; --overwrite says what it kept", async () => {
+  test("--dry-run prints which files it would write, and writes nothing; --overwrite says what it kept", async () => {
     const here = rich();
     await ran(here, "capture", "--latest", "--request", "r");
     const other = machine();

@@ -205,7 +205,7 @@ describe("log and messages", () => {
   });
 });
 
-describe("help tells the truth", () => {
+describe("help is correct", () => {
   test("about copies of a store", async () => {
     const help = await lesson("migrate");
     expect(help).not.toMatch(/\bcp /);

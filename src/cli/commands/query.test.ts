@@ -87,7 +87,7 @@ test.each([
   expect(stderr).toContain(hint);
 });
 
-test("what a hint tells to write is a query, and a timeout names the option", async () => {
+test("what a hint proposes is a valid query, and a timeout names the option", async () => {
   const { stderr } = await cli("select 1");
   const [example = ""] = /\[:find.*/.exec(stderr) ?? [];
   expect((await cli(example)).stdout).toBe("?id\nchat-1\nchat-2\n");

@@ -43,7 +43,7 @@ function clerk(state: { isMended: boolean }) {
 }
 
 test.runIf(process.platform === "linux")(
-  "RU6 runs pending names a run that a crash interrupted, and what continues it (skipped: only Linux tells of processes)",
+  "RU6 runs pending names a run that a crash interrupted, and what continues it (skipped: only Linux reports processes)",
   async () => {
     const reached = Promise.withResolvers<void>();
     const stuck = defineAgent({

@@ -142,7 +142,7 @@ describe("runs", () => {
     expect(told.decisions).toMatchObject([{ run: id, answer: { verdict: "result", by: "eve", note: "saw it" } }]);
   });
 
-  test("tells the iteration a run is in or ended in, beside those that are complete", async () => {
+  test("shows the iteration a run is in or ended in, beside the completed ones", async () => {
     const ended = await hf.runs.execute(counts, { session: "a" });
     const stopped = await hf.runs.execute(counts, { session: "b", limits: { iterations: 2 } });
     const waiting = await hf.runs.execute(waits, { session: "c" }, { wait: false });
@@ -453,7 +453,7 @@ describe("verbs", () => {
     expect(await run("runs", "delete", "--help")).toContain("(delete means rm)");
   });
 
-  test("retry takes up what failed, with wider limits", async () => {
+  test("retry continues a failed run, with higher limits", async () => {
     const { run: stopped } = await hf.runs.execute(counts, { session: "a", limits: { iterations: 1 } });
     const taken = await json("runs", "retry", stopped.id, "--limits", '{"iterations": 9}');
     expect(taken).toMatchObject({ session: "a", iteration: 1, limits: { iterations: 9 } });
@@ -463,7 +463,7 @@ describe("verbs", () => {
     expect(retried).toContain("begun by counter 1, a retry of");
   });
 
-  test("retry of what was taken up names the last that took it up, and what to do with that", async () => {
+  test("retry of a run that was retried already names the last retry, and the command for it", async () => {
     const { run: first } = await hf.runs.execute(counts, { session: "a", limits: { iterations: 1 } });
     const again = async (id: string, iterations: number) => {
       const taken = await hf.runs.retry(id, { limits: { iterations } });
@@ -543,7 +543,7 @@ describe("verbs", () => {
     expect((await hf.history.session("a")).length).toBe(2);
   });
 
-  test("recover tells what a cut-off run had done; one at work is refused", async () => {
+  test("recover lists what an interrupted run had done; a run with a living worker is refused", async () => {
     expect(await run("runs", "recover", "--all")).toBe("no run whose worker is gone\n");
     await refused(2, "runs", "recover");
     const given = payer();

@@ -1,5 +1,5 @@
-// The named reads of the checker; see queries.ts. They return columns as they are stored, each number of a row together with the row's name. If
-// the name is null, the row is missing, and the checker reports the damage.
+// The named reads of the checker; see queries.ts. They return columns as they are stored, each number of a row together
+// with the row's name. If the name is null, the row is missing, and the checker reports the damage.
 import type { CheckedCaptureRow } from "./capture-queries.ts";
 import type { ChecksumQueries } from "./checksum-queries.ts";
 import type { NoParams, Read } from "./rows.ts";

@@ -12,10 +12,10 @@ import type { RowOf, Slot, TableName } from "./tables.ts";
 export interface SessionUse {
   readonly id: string;
   /**
-   * create: the commit is refused when the session exists. ensure: it creates a missing session. existing: it is refused when the session is
-   * missing. restore: it is refused when the session exists, and the session's row is among those that it restores. A deleted session is
-   * always refused. lock: the commit writes nothing to the session, and no other commit does meanwhile; guards state what the commit relies
-   * on.
+   * create: the commit is refused when the session exists. ensure: it creates a missing session. existing: it is
+   * refused when the session is missing. restore: it is refused when the session exists, and the session's row is among
+   * those that it restores. A deleted session is always refused. lock: the commit writes nothing to the session, and no
+   * other commit does meanwhile; guards state what the commit relies on.
    */
   readonly mode: "create" | "ensure" | "existing" | "restore" | "lock";
   /** The session's agent, if this commit creates the session. */
@@ -161,8 +161,8 @@ export interface EventDraft {
   /** This event begins a branch. Its seq is the branch's number, and the session is on the branch from here on. */
   readonly branches?: boolean;
   /**
-   * The head that this event publishes; a commit publishes at most one in a session. The commit writes the head's row, puts its id into `data`
-   * under "head", and makes a complete head the session's current head.
+   * The head that this event publishes; a commit publishes at most one in a session. The commit writes the head's row,
+   * puts its id into `data` under "head", and makes a complete head the session's current head.
    */
   readonly head?: HeadDraft;
   /** The commit puts the id of the head that an earlier event of it has published into `data` under "head". */
@@ -212,21 +212,22 @@ export interface Commit {
   /** Writes of rows that belong to no event. They happen after the writes of blobs and before those of events. */
   readonly writes?: readonly Write[];
   /**
-   * Rows of sessions of another store, with the same seqs and hashes; the caller has verified them. They are written before `writes`, which may
-   * name them. Only together with `solo`. The agents that they name are in `agents`, the blobs in `uses`.
+   * Rows of sessions of another store, with the same seqs and hashes; the caller has verified them. They are written
+   * before `writes`, which may name them. Only together with `solo`. The agents that they name are in `agents`, the
+   * blobs in `uses`.
    */
   readonly restores?: readonly RestoredRow[];
   /** Writes that happen before `restores` and make room for the restored rows. */
   readonly replaces?: readonly Write[];
   /**
-   * While this commit runs, no other commit adds events, and it sees all events that were added before: only under this lock are row numbers
-   * in order. Only together with `solo`. On PostgreSQL other writers of events wait behind it, so it waits only for a
-   * moment and then fails with StoreBusy: for work that can be done later.
+   * While this commit runs, no other commit adds events, and it sees all events that were added before: only under this
+   * lock are row numbers in order. Only together with `solo`. On PostgreSQL other writers of events wait behind it, so
+   * it waits only for a moment and then fails with StoreBusy: for work that can be done later.
    */
   readonly settled?: boolean;
   /**
-   * Blobs that must be live already, because rows of this commit refer to them: [sha256, references added]. "parts": the entry keeps the parts
-   * of a blob that arrived before this commit, and the commit takes them over.
+   * Blobs that must be live already, because rows of this commit refer to them: [sha256, references added]. "parts":
+   * the entry keeps the parts of a blob that arrived before this commit, and the commit takes them over.
    */
   readonly uses?: readonly (readonly [sha256: Uint8Array, references: number, holds?: "parts"])[];
 }

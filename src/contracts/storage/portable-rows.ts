@@ -53,7 +53,10 @@ export type ArchivedTable =
 /** The tables of runs. All rows of a session are read at once. */
 type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
 
-/** Tables with one event for each row; they are read by stretches of the log. Of the other tables, all rows of a session are read at once. */
+/**
+ * Tables with one event for each row; they are read by stretches of the log. Of the other tables, all rows of a session
+ * are read at once.
+ */
 export const LOGGED_TABLES = ["events", "branches", "heads", ...EVENT_ROW_TABLES] as readonly LoggedTable[];
 
 export type LoggedTable = Exclude<

@@ -120,7 +120,10 @@ export interface RunQueries {
   "run.decisions": Read<RunPageParams, CheckedRunPartRow>;
   "run.checkpoints": Read<RunPageParams, CheckedRunPartRow>;
   "signal.next": Read<{ run: string; name: string }, JournalRow>;
-  /** Questions that wait for an answer. This and the next reads list the newest first, and reads whose names end in "oldest" list the oldest first. */
+  /**
+   * Questions that wait for an answer. This and the next reads list the newest first, and reads whose names end in
+   * "oldest" list the oldest first.
+   */
   "decisions.open": Read<AfterSeqParams, DecisionRow>;
   "decisions.open.oldest": Read<AfterSeqParams, DecisionRow>;
   "decisions.answered": Read<AfterSeqParams, DecisionRow>;

@@ -1,8 +1,8 @@
 // The names of the statements that change many rows in a commit, and the scopes of erasures; see commit.ts.
 
 /**
- * The scope of an erasure: an agent's messages in a session, the messages of one run, or all content of one kind in a session. "work" is the
- * payloads of evals, calls, snapshots and heads.
+ * The scope of an erasure: an agent's messages in a session, the messages of one run, or all content of one kind in a
+ * session. "work" is the payloads of evals, calls, snapshots and heads.
  */
 export type ErasedScope =
   | "messages"

@@ -91,8 +91,8 @@ export interface SqlFragments {
   /** The rows of the parameter `?`, a JSON array of arrays. */
   jsonRows(columns: readonly ("int" | "real" | "text")[]): string;
   /**
-   * The text of a field of a JSON object that is stored as UTF-8 bytes. NULL if there is no such field, and for every field of an object that
-   * contains a NUL character.
+   * The text of a field of a JSON object that is stored as UTF-8 bytes. NULL if there is no such field, and for every
+   * field of an object that contains a NUL character.
    */
   jsonField(bytes: string, ...path: readonly string[]): string;
   /** Stands before a statement to get its query plan. */

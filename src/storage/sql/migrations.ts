@@ -192,8 +192,9 @@ const CHECKSUMS = [
 ].map((table) => `ALTER TABLE ${table} ADD COLUMN checksum {text}`);
 
 /**
- * Computes the checksums of a table's rows. `columns` are the columns that the checksum covered at this migration, with their types: `:t` is
- * text, `:x` bytes, `:b` the number of a blob (the checksum has its SHA-256); no type is an integer.
+ * Computes the checksums of a table's rows. `columns` are the columns that the checksum covered at this migration, with
+ * their types: `:t` is text, `:x` bytes, `:b` the number of a blob (the checksum has its SHA-256); no type is an
+ * integer.
  */
 function fill(table: string, columns: string): string {
   const types: Readonly<Record<string, PartType>> = { t: "text", x: "bytes" };

@@ -1,5 +1,5 @@
--- A snapshot, generated from the SQL in this folder: statements.test.ts writes it (npm test -- src/storage/sql/statements.test.ts -u) and
--- compares it. No program reads it.
+-- A snapshot, generated from the SQL in this folder. No program reads it. statements.test.ts compares it, and writes it with:
+-- npm test -- src/storage/sql/statements.test.ts -u
 -- session.get
 SELECT s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, s.deleted_at, s.version, s.branch, s.seq, s.chain, s.messages, s.state_seq, s.kind, s.origin, s.cache_id, (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS head FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no WHERE s.id = $1;
 -- session.byAlias

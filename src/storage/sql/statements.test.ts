@@ -27,8 +27,8 @@ const BULKS: readonly BulkSpec[] = [
 ];
 
 const HEADER =
-  "-- A snapshot, generated from the SQL in this folder: statements.test.ts writes it (npm test -- src/storage/sql/statements.test.ts -u) and\n" +
-  "-- compares it. No program reads it.";
+  "-- A snapshot, generated from the SQL in this folder. No program reads it. statements.test.ts compares it, and writes it with:\n" +
+  "-- npm test -- src/storage/sql/statements.test.ts -u";
 
 /** The one statement of a durable append to sessions whose positions a PostgreSQL handle has cached. */
 const APPEND = [FENCE_SESSION, specs.ADD_INLINE_MESSAGE];

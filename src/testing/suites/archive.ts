@@ -201,7 +201,7 @@ const refusals: readonly Case[] = [
 ];
 
 const forPeople: readonly Case[] = [
-  prove("AR5 a diff tells the common past, and what only one side has", NEEDS, async (nouns) => {
+  prove("AR5 a diff shows the common past, and what only one side has", NEEDS, async (nouns) => {
     const say = (session: string, content: string) => nouns.history.append(scope(session), { role: "user", content });
     await say("a", "shared");
     await nouns.state.set("a", { same: 1, changed: 1, removed: 1 });

@@ -141,26 +141,30 @@ const exactCases: readonly Case[] = [
 ];
 
 const statCases: readonly Case[] = [
-  prove("BL1 stat tells size, media type, encoding, store and times", ["blobs", "clock"], async ({ blobs, clock }) => {
-    const start = clock.now();
-    const ref = await blobs.store(prose(20_000, 1), { mediaType: "application/x-log", ttlMs: 60_000 });
-    const stat = present(await blobs.stat(ref));
-    assert.equal(stat.ref, ref);
-    assert.equal(`sha256:${stat.sha256}`, ref);
-    assert.equal(stat.size, 20_000);
-    assert.equal(stat.mediaType, "application/x-log");
-    assert.equal(stat.encoding, "binary");
-    assert.ok(["none", "zstd", "chunks", "segments"].includes(stat.compression));
-    assert.ok(
-      stat.storedSize > 0 && stat.storedSize < 20_000,
-      `prose is kept compressed, not in ${stat.storedSize} bytes`,
-    );
-    assert.ok(stat.store.length > 0 && typeof stat.key === "string");
-    assert.ok(stat.createdAt >= start && stat.createdAt <= clock.now());
-    assert.equal(stat.expiresAt, stat.createdAt + 60_000);
-    assert.equal(stat.pinned, false);
-    assert.equal(stat.references, 0);
-  }),
+  prove(
+    "BL1 stat returns size, media type, encoding, store and times",
+    ["blobs", "clock"],
+    async ({ blobs, clock }) => {
+      const start = clock.now();
+      const ref = await blobs.store(prose(20_000, 1), { mediaType: "application/x-log", ttlMs: 60_000 });
+      const stat = present(await blobs.stat(ref));
+      assert.equal(stat.ref, ref);
+      assert.equal(`sha256:${stat.sha256}`, ref);
+      assert.equal(stat.size, 20_000);
+      assert.equal(stat.mediaType, "application/x-log");
+      assert.equal(stat.encoding, "binary");
+      assert.ok(["none", "zstd", "chunks", "segments"].includes(stat.compression));
+      assert.ok(
+        stat.storedSize > 0 && stat.storedSize < 20_000,
+        `prose is kept compressed, not in ${stat.storedSize} bytes`,
+      );
+      assert.ok(stat.store.length > 0 && typeof stat.key === "string");
+      assert.ok(stat.createdAt >= start && stat.createdAt <= clock.now());
+      assert.equal(stat.expiresAt, stat.createdAt + 60_000);
+      assert.equal(stat.pinned, false);
+      assert.equal(stat.references, 0);
+    },
+  ),
 
   prove("BL1 stat knows text from bytes, and bytes without a type", ["blobs"], async ({ blobs }) => {
     const text = present(await blobs.stat(await blobs.store("some text", { mediaType: "text/markdown" })));
@@ -199,7 +203,7 @@ const statCases: readonly Case[] = [
 ];
 
 const listCases: readonly Case[] = [
-  prove("BL1 blobs are listed newest first, in pages, as stat tells them", ["blobs"], async ({ blobs }) => {
+  prove("BL1 blobs are listed newest first, in pages, with the same fields as stat", ["blobs"], async ({ blobs }) => {
     assert.deepEqual(await blobs.list(), { items: [], next: null });
     const refs: string[] = [];
     for (const n of range(7)) refs.push(await blobs.store(noise(2_000, n), { mediaType: `x/${n}` }));

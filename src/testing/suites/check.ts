@@ -94,7 +94,7 @@ const cases: readonly Case[] = [
     assert.deepEqual((await check()).issues, []);
   }),
 
-  prove("SE10 a long check tells how far it is", NEEDS, async (nouns) => {
+  prove("SE10 a long check reports its progress", NEEDS, async (nouns) => {
     await fillStore(nouns);
     const told: CheckProgress[] = [];
     await nouns.check({ onProgress: (progress) => told.push(progress) });

@@ -217,74 +217,70 @@ export const approvalCases: readonly Case[] = [
     assert.deepEqual([status, recorder.count("pay")], ["completed", 1]);
     await endedOnce(nouns, run);
   }),
-  prove(
-    "RU16 a run that takes up another asks again: what was permitted there was permitted there",
-    NEEDS,
-    async (nouns) => {
-      const { runs } = nouns;
-      const recorder = new EffectRecorder();
-      let isBroken = true;
-      const tools = {
-        pay: recorder.tool(
-          "pay",
-          () => {
-            if (isBroken) throw new Error("no money");
-            return "paid";
-          },
-          { approve: true },
-        ),
-        fail: recorder.tool("fail", () => Promise.reject(new Error("broken"))),
-      };
-      const pays = agent(async (it) => it.done(await it.tool("pay")), { tools });
-      const answer = async (id: string, verdict: "retry" | "fail") => {
-        const [decision] = (await runs.pending({ run: id })).items;
-        await runs.answer(present(decision).id, { verdict });
-        return runs.resume(pays, id);
-      };
-      await begin(runs, pays, { session: "s", id: "r1" });
-      assert.equal((await answer("r1", "fail")).error?.code, "Denied");
-      assert.equal(recorder.count("pay"), 0);
-      await runs.retry("r1", { id: "r2" });
-      assert.equal((await runs.resume(pays, "r2")).status, "waiting", "refused there: asked again here");
-      assert.equal((await answer("r2", "retry")).error?.message, "no money");
-      assert.equal(recorder.count("pay"), 1);
-      isBroken = false;
-      await runs.retry("r2", { id: "r3" });
-      assert.equal((await runs.resume(pays, "r3")).status, "waiting");
-      assert.equal(recorder.count("pay"), 1);
-      const { value, run } = await answer("r3", "retry");
-      assert.deepEqual([value, recorder.count("pay")], ["paid", 2]);
-      await endedOnce(nouns, run);
-      // A question that was open when its run failed goes with that run.
-      const both = agent(
-        async (it) =>
-          it.done(
-            await it.parallel(
-              (one) => one.tool("pay"),
-              async (two) => {
-                await two.sleep(20);
-                return two.tool("fail");
-              },
-            ),
+  prove("RU16 a retry asks again: an approval counts only for the run that it was given to", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
+    let isBroken = true;
+    const tools = {
+      pay: recorder.tool(
+        "pay",
+        () => {
+          if (isBroken) throw new Error("no money");
+          return "paid";
+        },
+        { approve: true },
+      ),
+      fail: recorder.tool("fail", () => Promise.reject(new Error("broken"))),
+    };
+    const pays = agent(async (it) => it.done(await it.tool("pay")), { tools });
+    const answer = async (id: string, verdict: "retry" | "fail") => {
+      const [decision] = (await runs.pending({ run: id })).items;
+      await runs.answer(present(decision).id, { verdict });
+      return runs.resume(pays, id);
+    };
+    await begin(runs, pays, { session: "s", id: "r1" });
+    assert.equal((await answer("r1", "fail")).error?.code, "Denied");
+    assert.equal(recorder.count("pay"), 0);
+    await runs.retry("r1", { id: "r2" });
+    assert.equal((await runs.resume(pays, "r2")).status, "waiting", "refused there: asked again here");
+    assert.equal((await answer("r2", "retry")).error?.message, "no money");
+    assert.equal(recorder.count("pay"), 1);
+    isBroken = false;
+    await runs.retry("r2", { id: "r3" });
+    assert.equal((await runs.resume(pays, "r3")).status, "waiting");
+    assert.equal(recorder.count("pay"), 1);
+    const { value, run } = await answer("r3", "retry");
+    assert.deepEqual([value, recorder.count("pay")], ["paid", 2]);
+    await endedOnce(nouns, run);
+    // A question that was open when its run failed goes with that run.
+    const both = agent(
+      async (it) =>
+        it.done(
+          await it.parallel(
+            (one) => one.tool("pay"),
+            async (two) => {
+              await two.sleep(20);
+              return two.tool("fail");
+            },
           ),
-        { tools },
-      );
-      assert.equal((await begin(runs, both, { session: "t", id: "t1" })).status, "failed");
-      assert.deepEqual((await runs.pending({ run: "t1" })).items, []);
-      await runs.retry("t1", { id: "t2" });
-      const mended = { ...both, tools: { ...tools, fail: recorder.tool("fail", () => "mended") } };
-      assert.equal((await runs.resume(mended, "t2")).status, "waiting");
-      assert.deepEqual(
-        (await runs.pending({ run: "t2" })).items.map(({ reason }) => reason),
-        ["approval"],
-      );
-      const [decision] = (await runs.pending({ run: "t2" })).items;
-      await runs.answer(present(decision).id, { verdict: "retry" });
-      const last = await runs.resume(mended, "t2");
-      assert.deepEqual([last.value, recorder.count("pay")], [["paid", "mended"], 3]);
-      await endedOnce(nouns, last.run);
-    },
-  ),
+        ),
+      { tools },
+    );
+    assert.equal((await begin(runs, both, { session: "t", id: "t1" })).status, "failed");
+    assert.deepEqual((await runs.pending({ run: "t1" })).items, []);
+    await runs.retry("t1", { id: "t2" });
+    const mended = { ...both, tools: { ...tools, fail: recorder.tool("fail", () => "mended") } };
+    assert.equal((await runs.resume(mended, "t2")).status, "waiting");
+    assert.deepEqual(
+      (await runs.pending({ run: "t2" })).items.map(({ reason }) => reason),
+      ["approval"],
+    );
+    const [decision] = (await runs.pending({ run: "t2" })).items;
+    await runs.answer(present(decision).id, { verdict: "retry" });
+    const last = await runs.resume(mended, "t2");
+    assert.deepEqual([last.value, recorder.count("pay")], [["paid", "mended"], 3]);
+    await endedOnce(nouns, last.run);
+  }),
   prove(
     "RU16 one permission covers the tries that the tool's retry policy allows after a failure",
     NEEDS,

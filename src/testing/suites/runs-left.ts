@@ -396,7 +396,7 @@ export const leftCases: readonly Case[] = [
   }),
   ...[false, true].map((sameSession) =>
     prove(
-      `RU11 a child that was cancelled with its parent is taken up with it, ${sameSession ? "in its session" : "in one of its own"}`,
+      `RU11 a child that was cancelled with its parent is retried with it, ${sameSession ? "in its session" : "in one of its own"}`,
       NEEDS,
       async (nouns) => {
         const { runs } = nouns;

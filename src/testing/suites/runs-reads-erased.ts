@@ -189,7 +189,7 @@ export const erasedReadCases: readonly Case[] = [
     assert.deepEqual(value, ["[erased]"]);
     await endedOnce(nouns, run);
   }),
-  prove("RU14 the run that takes up another reads where that one read", STATE, async (nouns) => {
+  prove("RU14 a retry reads at the positions of the run that it retries", STATE, async (nouns) => {
     const { runs, history, state } = nouns;
     const scope = { session: "s", agent: "ada" };
     for (const isErased of [false, true]) {

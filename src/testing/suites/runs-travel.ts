@@ -63,7 +63,7 @@ export const travelCases: readonly Case[] = [
     }
   }),
   prove(
-    "RU11 a run that failed is taken up at the step it failed at; what it had done is not done again",
+    "RU11 a retry continues a failed run at the failed step, and repeats no completed step",
     NEEDS,
     async (nouns) => {
       const { runs } = nouns;
@@ -138,7 +138,7 @@ export const travelCases: readonly Case[] = [
       assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
-  prove("RU11 what was deleted cannot be taken up", NEEDS, async ({ runs }) => {
+  prove("RU11 a deleted run cannot be retried", NEEDS, async ({ runs }) => {
     const fails = agent(async (it) => it.done(await it.tool("down")), {
       tools: { down: { execute: () => Promise.reject(new Error("down")) } },
     });

@@ -66,7 +66,7 @@ export const watchingCases: readonly Case[] = [
       await refuses("InvalidArgument", () => runs.steps(run.id, { io: "yes" as never }));
     },
   ),
-  prove("QU1 steps are facts, as runs.steps tells them", [...NEEDS, "query"], async (nouns) => {
+  prove("QU1 steps are facts, equal to those of runs.steps", [...NEEDS, "query"], async (nouns) => {
     const { runs, query } = nouns;
     const held = gate();
     const nul = "a NUL \u0000 in an error";
