@@ -13,8 +13,9 @@ export interface Part {
 export const PARTS: readonly Part[] = [
   {
     name: "sim",
-    about: "every simulator scenario with 200 seeds (npm test: 2 to 8), at its own rate and at 50 %",
-    tests: ["test/sim/"],
+    about:
+      "every simulator scenario with 200 seeds (npm test: 2 to 8), at its own rate and at 50 %; every commit failed in all ways (two)",
+    tests: ["test/sim/", "test/loop/"],
   },
   {
     name: "damage",
@@ -24,7 +25,7 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: "random",
-    about: "long random sequences against the models, on every backend (npm test: 8 to 20); 2,000 random queries (80)",
+    about: "long random sequences against the models, on every backend (npm test: 4 to 12); 2,000 random queries (80)",
     tests: ["src/", "test/query/", "test/lineage/", "test/bad-input", "test/package"],
   },
   { name: "kills", about: "processes and servers killed with -9, and power cuts", tests: ["test/real/"] },

@@ -5,7 +5,16 @@
 // uncommitted changes can affect, `--changed main` those of all changes since a revision.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { affectedTests, changedFiles, isRevision, repositoryFiles } from "./affected-tests.ts";
@@ -122,7 +131,11 @@ function makeMemoryFolder(): string | undefined {
   const place = "/dev/shm";
   if (!existsSync(place)) return undefined;
   const { bavail, bsize } = statfsSync(place);
-  return bavail * bsize < 4 * 2 ** 30 ? undefined : mkdtempSync(path.join(place, "holdfast-test-"));
+  if (bavail * bsize < 4 * 2 ** 30) return undefined;
+  const folder = mkdtempSync(path.join(place, "holdfast-test-"));
+  // Servers and agents of some tests run as another user.
+  chmodSync(folder, 0o711);
+  return folder;
 }
 
 /** If HOLDFAST_TEST_POSTGRES or DATABASE_URL names a server, that server is used. */

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { ContentBlock, Message, Role } from "../contracts/messages.ts";
 import type { BlobWrite, Commit, EventDraft, Guard, SessionUse, Write } from "../contracts/storage/commit.ts";
-import type { InlineContent, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { InlineContent, PayloadOptions, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 import { sameBytes, sha256, toHex, toRef } from "../core/bytes.ts";
 import {
   checkArray,
@@ -190,10 +190,10 @@ export interface PreparedMessage {
 /** Synchronous if nothing has to be awaited, which is the usual case: a small message in a database. */
 export function prepareMessage(ready: ReadyMessage, prepare: Prepare): PreparedMessage | Promise<PreparedMessage> {
   const children = [...ready.named, ...ready.carried.map((one) => one.sha256)];
-  const options = {
+  const options: PayloadOptions = {
     media: "application/json",
     utf8: true,
-    inRow: true,
+    inline: true,
     owned: true,
     ...(children.length === 0 ? {} : { children }),
   };

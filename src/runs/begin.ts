@@ -8,7 +8,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { RunLimits } from "../contracts/run-record.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
 import type { Commit, EventDraft } from "../contracts/storage/commit.ts";
-import type { Payloads, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { PayloadOptions, Payloads, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { RUN_INPUT } from "../contracts/verbs/runs.ts";
@@ -161,7 +161,12 @@ function otherRun({ id, status }: RunRow, what: "session" | "agent" | "input", r
 
 /** The session of a run that was deleted. */
 const DELETED = 0;
-export const INLINE_JSON = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
+export const INLINE_JSON = {
+  media: "application/json",
+  utf8: true,
+  inline: true,
+  owned: true,
+} as const satisfies PayloadOptions;
 
 /** Everything that a new run is created from. */
 export interface NewRun {
