@@ -82,7 +82,8 @@ describe("what is loaded", () => {
     [
       "holdfast --help",
       () => command("--help"),
-      { files: [...line, "command-help"], kilobytes: 260 },
+      // The help of every command is in it: there is room for some more.
+      { files: [...line, "command-help"], kilobytes: 290 },
       [...SLOW, "sqlite"],
     ],
     [
@@ -94,7 +95,9 @@ describe("what is loaded", () => {
   ] as const)("%s: these files, and no slow module of Node", (_, run, { files, kilobytes }, slow) => {
     const { names, bytes, modules } = run();
     expect([...names].sort()).toEqual([...files].sort());
-    expect(bytes / 1000).toBeLessThanOrEqual(kilobytes);
+    expect(bytes / 1000, "kB loaded; a start that loads more needs a reason and a new bound here").toBeLessThanOrEqual(
+      kilobytes,
+    );
     expect(modules.filter((name) => slow.includes(name))).toEqual([]);
   });
 
