@@ -26,21 +26,16 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
     "`holdfast runs retry RUN` continues it where it ended; `holdfast runs fork RUN` continues after one of its iterations",
   ],
   [
+    /^If it is not, continue it here with runs\.resume\(/,
+    "if the original store no longer executes it, `holdfast runs unpause RUN` lets it continue here; `holdfast runs cancel RUN` ends it",
+  ],
+  [
     /\bruns\.resume\(agent, .*\bruns\.cancel\(/,
     "let it finish: run its program again, or `holdfast worker --agents FILE`; `holdfast runs show RUN` shows its status; " +
       "or end it: `holdfast runs cancel RUN`",
   ],
   [/\bruns\.execute\(\).*\bruns\.cancel\(/, "wait until it ends, or end it: `holdfast runs cancel RUN`"],
   [/^Use another id for other work/, "choose another id; `holdfast runs show RUN` shows the run with this id"],
-  [
-    /\bruns\.unpause\(\).*\bruns\.cancel\(\)/,
-    "if the original store no longer executes it, `holdfast runs unpause RUN` lets it continue here; `holdfast runs cancel RUN` ends it",
-  ],
-  [
-    /\bruns\.cancel\(\)/,
-    "let it finish: `holdfast worker --agents FILE` continues it, `holdfast runs show RUN` shows its status; " +
-      "or end it: `holdfast runs cancel RUN`",
-  ],
   [
     /\bretry\(…, \{ limits: \{ (\w+): ([\d.e+]+) \} \}\)/,
     `give a higher limit: \`holdfast runs retry RUN --limits '{"$1": $2}'\``,
@@ -58,7 +53,6 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   ],
   [/\bruns\.fork\(\)/, "`holdfast runs fork RUN` continues from one of its iterations, in a new session"],
   [/\bruns\.pending\(\)/, "`holdfast runs pending` lists the open questions"],
-  [/\bruns\.steps\(\)/, "`holdfast runs show RUN` shows its steps"],
   [/\ballowMismatch\b/, "run the worker with the agent version that began the run, or with --allow-mismatch"],
   [/\btasks\.forceRetry\(\)/, "`holdfast tasks force-retry SESSION TASK` restarts it"],
   [/\btasks\.create\(\)/, "`holdfast tasks add SESSION TITLE` creates a board"],

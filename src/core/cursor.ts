@@ -46,15 +46,24 @@ export function listStart(order: ListOrder): readonly [number] {
 }
 
 export function writeCursor(call: ListCall, position: Position): string {
-  return Buffer.from(`${call.list} ${callDigest(call)} ${position.join(".")}`).toString("base64url");
+  const text = `${call.list} ${callDigest(call)} ${position.join(".")}`;
+  return Buffer.from(`${text} ${shortDigest(text)}`).toString("base64url");
 }
 
-const FORM = /^([a-zA-Z]+\.[a-zA-Z]+) ([0-9a-f]{8}) ([0-9]{1,15}(?:\.[0-9]{1,15})*)$/;
+const FORM = /^(([a-zA-Z]+\.[a-zA-Z]+) ([0-9a-f]{8}) ([0-9]{1,15}(?:\.[0-9]{1,15})*)) ([0-9a-f]{8})$/;
+const CURSOR_LENGTH_MAX = 400;
 
-/** Any cursor that a list returned; the list looks whether it is its own. */
+/** Any whole cursor that a list returned; the list checks that it is its own. A cursor that was cut off would end the list early. */
 export function checkCursor(value: unknown, what: string): string {
-  if (typeof value === "string" && FORM.test(decode(value))) return value;
+  if (typeof value === "string" && isWhole(value)) return value;
   throw notACursor(what);
+}
+
+function isWhole(cursor: string): boolean {
+  if (cursor.length > CURSOR_LENGTH_MAX) return false;
+  const text = decode(cursor);
+  const [, content = "", , , , digest] = FORM.exec(text) ?? [];
+  return digest === shortDigest(content) && Buffer.from(text).toString("base64url") === cursor;
 }
 
 function notACursor(what: string): HoldfastError {
@@ -64,7 +73,7 @@ function notACursor(what: string): HoldfastError {
 }
 
 function readCursor<P extends Position>(call: ListCall, cursor: string, start: P): P {
-  const [, list = "", digest, numbers = ""] = FORM.exec(decode(cursor)) ?? [];
+  const [, , list = "", digest, numbers = ""] = FORM.exec(decode(cursor)) ?? [];
   if (list !== call.list) {
     throw new HoldfastError("InvalidArgument", `cursor belongs to ${list}, not to ${call.list}`, {
       hint: "Give the `next` of a page of this list, or no cursor to begin with the first page.",
@@ -87,7 +96,11 @@ function readCursor<P extends Position>(call: ListCall, cursor: string, start: P
 }
 
 function callDigest({ order, filter = [] }: ListCall): string {
-  return hash("sha256", JSON.stringify([order, ...filter.map((one) => one ?? null)]), "hex").slice(0, 8);
+  return shortDigest(JSON.stringify([order, ...filter.map((one) => one ?? null)]));
+}
+
+function shortDigest(text: string): string {
+  return hash("sha256", text, "hex").slice(0, 8);
 }
 
 function decode(cursor: string): string {

@@ -105,17 +105,18 @@ function removeMarks(word: string): string {
 
 /** So that what is normalised is short: the time of that grows with the square of how many marks a letter has. */
 function shortenWord(raw: string): string {
-  return raw
-    .slice(0, READ_MAX)
-    .replace(EXCESS_MARKS, "$1")
-    .slice(0, 2 * TERM_LENGTH_MAX);
+  return cutAt(cutAt(raw, READ_MAX).replace(EXCESS_MARKS, "$1"), 2 * TERM_LENGTH_MAX);
+}
+
+function clip(word: string): string {
+  return cutAt(word, TERM_LENGTH_MAX);
 }
 
 /** Never between the two halves of a character. */
-function clip(word: string): string {
-  if (word.length <= TERM_LENGTH_MAX) return word;
-  const last = word.charCodeAt(TERM_LENGTH_MAX - 1);
-  return word.slice(0, last >= 0xd800 && last <= 0xdbff ? TERM_LENGTH_MAX - 1 : TERM_LENGTH_MAX);
+function cutAt(word: string, length: number): string {
+  if (word.length <= length) return word;
+  const last = word.charCodeAt(length - 1);
+  return word.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }
 
 /** A part of a text keeps the whole text in memory as long as it lives. What the memo keeps must not. */

@@ -155,3 +155,15 @@ describe("the terms of a query", () => {
     });
   });
 });
+
+test("a prefix with a contraction is the whole word, and excludes only what begins with it", () => {
+  expect(toIndexQuery(parseQuery("don't*", []), "english").prefixes).toEqual([{ prefix: "don't", stem: "don't" }]);
+  expect(toIndexQuery(parseQuery("-john's*", []), "english").excluded.prefixes).toEqual([
+    { prefix: "john", stem: "john" },
+  ]);
+});
+
+test("a word of very many marks is read in a moment", () => {
+  const word = `a${"\u0301\u0316".repeat(200_000)}`;
+  expect(toIndexQuery(parseQuery(word, []), "english").terms).toHaveLength(1);
+});

@@ -179,6 +179,8 @@ export function toIndexQuery(query: SearchQuery, language: TextLanguage): IndexQ
 
 /** As the lists of stop words are written. */
 function normalise(word: string): string {
+  // No stop word is so long, and to normalise a word of very many marks takes very long.
+  if (word.length > 32) return word;
   return word
     .replace(/[\u2019\u02bc\uff07]/g, "'")
     .normalize("NFC")
@@ -200,9 +202,11 @@ interface SplitPrefix {
 
 function splitPrefix(text: string, language: TextLanguage): SplitPrefix {
   const plain = wholeWords(tokenise(text, "none"));
-  const stems = wholeWords(tokenise(text, language));
-  const prefix = plain.at(-1);
+  const tokens = tokenise(text, language);
+  const stems = wholeWords(tokens);
   const stem = stems.at(-1);
+  // Only "none" splits don't: what begins with its last part would be nearly everything.
+  const prefix = plain.length === stems.length ? plain.at(-1) : stem;
   if (prefix === undefined || stem === undefined) return { before: [], prefix: undefined };
   return { before: stems.slice(0, -1), prefix: { prefix, stem } };
 }

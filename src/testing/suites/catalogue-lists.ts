@@ -115,6 +115,10 @@ async function proveCursors(store: Holdfast, what: string): Promise<void> {
     return page({ order: "oldest", cursor: next });
   });
   assert.match(wrong.message, new RegExp(`another call of ${what.replace(".", "[.]")}`));
+  const whole = present((await page({ limit: 2 })).next);
+  for (const broken of [whole.slice(0, -1), whole.slice(0, -2), `${whole}=`, ` ${whole}`, `${whole}AAAA`]) {
+    await refuses("InvalidArgument", () => page({ cursor: broken }), `${what} with ${broken}, made of ${whole}`);
+  }
   for (const [other, make] of Object.entries(MAKE)) {
     if (other === what) continue;
     const [otherNoun, otherName] = other.split(".") as [NounName, string];
@@ -154,7 +158,7 @@ export const listCases: readonly Case[] = (Object.keys(CATALOGUE) as NounName[])
         const before = await present(MAKE[what], `rows for ${what}`)(store);
         await proveList(memberOf(store, noun, name) as ListVerb, before, what);
       }),
-      prove(`ST19 ${what}: refuses a cursor of another list, or of another order`, ["lineage"], (given) =>
+      prove(`ST19 ${what}: refuses a cursor of another list or order, or that is not whole`, ["lineage"], (given) =>
         proveCursors(given.lineage as Holdfast, what),
       ),
     ];
