@@ -11,7 +11,7 @@ const stores = new TestStores();
 afterAll(() => stores.remove());
 
 /** A server is killed after eight seconds at the latest. */
-const FAULT_MS = scaled({ short: 5_000, long: 30_000 });
+const FAULT_MS = scaled({ short: 10_000, long: 30_000 });
 
 describe("tortured runs", () => {
   test("RU3 RU5 RU6 RU11 SQLite: workers killed again and again, every run ends once, nothing acknowledged is lost", {
