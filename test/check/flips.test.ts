@@ -6,9 +6,9 @@ import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import { DamagedFile, type Flip } from "./damaged-file.ts";
 
-const FLIPS = scaled({ short: 40, long: 2_000 });
+const FLIPS = scaled({ short: 60, long: 2_000 });
 const IS_LONG = FLIPS > 100;
-const INDEX_FLIPS = scaled({ short: 20, long: 500 });
+const INDEX_FLIPS = scaled({ short: 30, long: 500 });
 
 let seed = 1;
 function random(below: number): number {
@@ -45,15 +45,14 @@ describe("a changed bit", () => {
     const flips = Array.from({ length: FLIPS }, () => ({ at: random(file.bytes.length), bit: random(8) }));
     const { outcomes, missed } = await judgeAll(flips);
     expect(missed).toEqual([]);
-    // Of 2,000 changes, a quarter is named: that of 40 none or one is, happens once in some thousand runs.
-    expect(outcomes.named).toBeGreaterThan(FLIPS / 40);
+    expect(outcomes.named).toBeGreaterThan(FLIPS / 10);
   });
 
   test("SE10 in a page of an index is named, or every read goes on as before", { timeout: 3_600_000 }, async () => {
     const flips = indexFlips(INDEX_FLIPS);
     const { outcomes, missed } = await judgeAll(flips);
     expect(missed).toEqual([]);
-    expect(outcomes.named + outcomes.refused).toBeGreaterThan(INDEX_FLIPS / 5);
+    expect(outcomes.named + outcomes.refused).toBeGreaterThan(INDEX_FLIPS / 3);
   });
 
   test("SE10 that hides a session from get() is named with the index, and REINDEX mends it", async () => {
