@@ -67,7 +67,8 @@ function isWhole(cursor: string): boolean {
 }
 
 function notACursor(what: string): HoldfastError {
-  return new HoldfastError("InvalidArgument", `${what} must be one that a list returned as \`next\``, {
+  return new HoldfastError("InvalidArgument", `${what} must be a whole one that a list returned as \`next\``, {
+    hint: "Give the `next` of a page of this list, or no cursor to begin with the first page.",
     details: { what },
   });
 }

@@ -116,7 +116,13 @@ async function proveCursors(store: Holdfast, what: string): Promise<void> {
   });
   assert.match(wrong.message, new RegExp(`another call of ${what.replace(".", "[.]")}`));
   const whole = present((await page({ limit: 2 })).next);
-  for (const broken of [whole.slice(0, -1), whole.slice(0, -2), `${whole}=`, ` ${whole}`, `${whole}AAAA`]) {
+  const text = Buffer.from(whole, "base64url").toString();
+  // The same list, filter and order at another position.
+  const moved = Buffer.from(text.replace(/\d(?= [0-9a-f]{8}$)/, (digit) => (digit === "1" ? "2" : "1"))).toString(
+    "base64url",
+  );
+  assert.notEqual(moved, whole);
+  for (const broken of [whole.slice(0, -1), whole.slice(0, -2), `${whole}=`, ` ${whole}`, `${whole}AAAA`, moved]) {
     await refuses("InvalidArgument", () => page({ cursor: broken }), `${what} with ${broken}, made of ${whole}`);
   }
   for (const [other, make] of Object.entries(MAKE)) {
@@ -132,6 +138,41 @@ async function proveCursors(store: Holdfast, what: string): Promise<void> {
     assert.equal(error.message, `cursor belongs to ${other}, not to ${what}`);
     assert.deepEqual(error.details, { what: "cursor", list: what, cursorOf: other });
   }
+}
+
+/** A value for each filter of a list that the call without filters does not have. */
+const FILTERS: Readonly<Record<string, unknown>> = {
+  agent: "claude-code",
+  agentType: "agent",
+  answered: true,
+  createdAfter: 1,
+  createdBefore: 1e12,
+  diverged: true,
+  request: "r",
+  run: "r1",
+  session: "s1",
+  sessionId: "00000000-0000-4000-8000-000000000001",
+  sort: "size",
+  tag: "x",
+};
+
+/** A list of rows that match a filter does not continue where a list without that filter ended. */
+async function proveFilters(store: Holdfast, what: string, verb: Verb): Promise<void> {
+  const [noun, name] = what.split(".") as [NounName, string];
+  const before = await present(MAKE[what], `rows for ${what}`)(store);
+  const page = (options: object) => (memberOf(store, noun, name) as ListVerb)(...before, options);
+  const cursor = present((await page({ limit: 2 })).next);
+  const { schema } = present(verb.params.at(-1));
+  const fields = schema.kind === "record" ? Object.keys(schema.fields) : [];
+  for (const field of fields.filter((one) => !["limit", "cursor", "order"].includes(one))) {
+    const value =
+      field === "status" ? (noun === "runs" ? "waiting" : "open") : present(FILTERS[field], `${what} by ${field}`);
+    const { message } = await refuses("InvalidArgument", () => page({ [field]: value, cursor }), `${what} by ${field}`);
+    assert.match(message, /another call of/, `${what} by ${field}`);
+  }
+  if (what !== "heads.list") return;
+  const head = present((await store.heads.list("published", { limit: 2 })).items[1]);
+  await refuses("InvalidArgument", () => store.heads.list(`published@${head.id}`, { cursor }), "heads at a head");
 }
 
 /** The options of a list: its last parameter, a record with the fields of every list. */
@@ -160,6 +201,9 @@ export const listCases: readonly Case[] = (Object.keys(CATALOGUE) as NounName[])
       }),
       prove(`ST19 ${what}: refuses a cursor of another list or order, or that is not whole`, ["lineage"], (given) =>
         proveCursors(given.lineage as Holdfast, what),
+      ),
+      prove(`ST19 ${what}: refuses a cursor with another filter`, ["lineage"], (given) =>
+        proveFilters(given.lineage as Holdfast, what, verb),
       ),
     ];
   }),
