@@ -1,4 +1,4 @@
-// Files that the command line writes: whole, readable by their owner only, and never through a link that somebody
+// Files that the command line writes: whole, readable by their owner only, and never through a link that another user
 // planted.
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";

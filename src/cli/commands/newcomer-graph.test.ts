@@ -1,4 +1,4 @@
-// What somebody new to the session graph stumbled over: what a command says must be true, and what it advises must
+// What a new user of the session graph stumbled over: what a command says must be true, and what it advises must
 // work.
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,4 @@
-// What somebody new to the command line stumbled over: hints that lead nowhere, columns that are not there, rows that
+// What a new user of the command line stumbled over: hints that lead nowhere, columns that are not there, rows that
 // say nothing.
 import { existsSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
