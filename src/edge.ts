@@ -21,8 +21,8 @@ import { STORED, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
 import { createNouns } from "./nouns.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
-import { openStorage } from "./storage/sql/open-storage.ts";
 import { openPostgres } from "./storage/sql/postgres/driver.ts";
+import { openStorage } from "./storage/sql/store.ts";
 
 // Its types are those of "holdfast": `import type { Capture, Message } from "holdfast"` loads no code.
 export { HoldfastError, isHoldfastError } from "./contracts/errors.ts";

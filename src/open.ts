@@ -29,7 +29,7 @@ import { type FileBlobsOptions, fileBlobs } from "./storage/blobs/file.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
 import type { Driver } from "./storage/sql/driver.ts";
 import { notThere } from "./storage/sql/migrations.ts";
-import { openStorage } from "./storage/sql/open-storage.ts";
+import { openStorage } from "./storage/sql/store.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 const BUSY_MS = 30_000;

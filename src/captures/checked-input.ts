@@ -2,7 +2,7 @@
 import type { CaptureOrigin, CodingAgent, NewCapturedFile } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import { AGENTS, isSessionIdOf, mainFileOf } from "../core/agent-sessions.ts";
+import { AGENTS, checkPath, isSessionIdOf, mainFileOf } from "../core/agent-sessions.ts";
 import { isBytes } from "../core/bytes.ts";
 import {
   checkArray,
@@ -15,7 +15,6 @@ import {
   checkText,
   invalid,
 } from "../core/check.ts";
-import { checkPath } from "../core/paths.ts";
 import { ROLES } from "./rows.ts";
 
 const MOST_TTL_MS = 1e15;

@@ -6,11 +6,10 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { AGENTS } from "../core/agent-sessions.ts";
+import { AGENTS, checkPath } from "../core/agent-sessions.ts";
 import { encodeText, fromRef } from "../core/bytes.ts";
 import { damagedRow, decodeRow, jsonObject, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 import { canonicalJson } from "../core/hashing.ts";
-import { checkPath } from "../core/paths.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 
 const SHAPE = {

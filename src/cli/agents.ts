@@ -8,7 +8,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
 
 import { WORKER_OPTIONS } from "../contracts/verbs/runs.ts";
-import type { Arguments, Context } from "./command.ts";
+import type { Arguments, Context } from "./command-line.ts";
 import { fileFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { choiceOption } from "./option.ts";

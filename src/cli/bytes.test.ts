@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { fileOut } from "./bytes.ts";
-import { type Io, processIo } from "./io.ts";
+import type { Io } from "./io.ts";
+import { processIo } from "./main.ts";
 
 let folder: string;
 let umask: number;

@@ -8,7 +8,7 @@ import type { Blobs } from "../contracts/blobs.ts";
 
 import { HoldfastError } from "../contracts/errors.ts";
 import { OpenDirectory } from "../core/open-directory.ts";
-import type { Context } from "./command.ts";
+import type { Context } from "./command-line.ts";
 import { fileFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { fileModeOf } from "./store.ts";

@@ -1,7 +1,6 @@
 // The command line: what the parser accepts, and what it says about the rest.
 import { describe, expect, test } from "vitest";
-import { isGroup } from "./command.ts";
-import { checkArguments, readCommandLine } from "./command-line.ts";
+import { checkArguments, isGroup, readCommandLine } from "./command-line.ts";
 import { UsageError } from "./failure.ts";
 import { GLOBAL_OPTIONS, type OptionSpec } from "./option.ts";
 import { COMMANDS } from "./registry.ts";

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { processIo } from "./io.ts";
-import { main } from "./main.ts";
+import { main, processIo } from "./main.ts";
 import { Output } from "./output.ts";
 import { captureOutput } from "./output-capture.ts";
 

@@ -1,6 +1,6 @@
 // Asks before the command erases something for good or repeats an effect. A script cannot answer, so it passes --yes.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Context } from "./command.ts";
+import type { Context } from "./command-line.ts";
 import { UsageError } from "./failure.ts";
 import { safeLine, wrap } from "./terminal.ts";
 

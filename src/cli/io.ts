@@ -27,25 +27,6 @@ export interface Io {
   readonly signal?: AbortSignal;
 }
 
-export function processIo(overrides: Partial<Io> = {}): Io {
-  return {
-    // The streams are created on first use: most commands read no input.
-    get stdout() {
-      return process.stdout;
-    },
-    get stderr() {
-      return process.stderr;
-    },
-    get stdin() {
-      return process.stdin;
-    },
-    env: process.env,
-    cwd: process.cwd(),
-    script: process.argv[1],
-    ...overrides,
-  };
-}
-
 /** A signal that Ctrl-C and SIGTERM abort. Until `release` is called, they do not end the process. */
 export function interruption(io: Io): { readonly signal: AbortSignal; release(): void } {
   if (io.signal !== undefined) return { signal: io.signal, release: () => {} };

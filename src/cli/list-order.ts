@@ -1,7 +1,7 @@
 // The order of lists as an option: the choices and the default are those of the verbs that list.
 import { ORDER } from "../contracts/verbs/vocabulary.ts";
 import type { ListOrder } from "../core/cursor.ts";
-import type { Arguments } from "./command.ts";
+import type { Arguments } from "./command-line.ts";
 import { choiceOption, type OptionSpec } from "./option.ts";
 
 export const ORDER_OPTION = {

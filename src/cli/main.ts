@@ -3,11 +3,11 @@
 // nothing: entry.ts in a clone and bin/holdfast.js in the package call main().
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { type AnyCommand, type CommandSyntax, type Context, isGroup } from "./command.ts";
-import { addSeparator, type CommandLine, checkArguments, hasOption, readCommandLine } from "./command-line.ts";
+import type { AnyCommand, CommandSyntax, Context } from "./command-line.ts";
+import { addSeparator, type CommandLine, checkArguments, hasOption, isGroup, readCommandLine } from "./command-line.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit.ts";
 import { UsageError } from "./failure.ts";
-import { type Io, processIo } from "./io.ts";
+import type { Io } from "./io.ts";
 import { GLOBAL_OPTIONS } from "./option.ts";
 import { Output } from "./output.ts";
 import { packageVersion } from "./package-files.ts";
@@ -99,4 +99,23 @@ async function execute(line: CommandLine, command: CommandSyntax, io: Io, output
   }
   if (command.warnsOfExposedFiles) await warnOfExposedFiles(exposed, output);
   return code;
+}
+
+export function processIo(overrides: Partial<Io> = {}): Io {
+  return {
+    // The streams are created on first use: most commands read no input.
+    get stdout() {
+      return process.stdout;
+    },
+    get stderr() {
+      return process.stderr;
+    },
+    get stdin() {
+      return process.stdin;
+    },
+    env: process.env,
+    cwd: process.cwd(),
+    script: process.argv[1],
+    ...overrides,
+  };
 }

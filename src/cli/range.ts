@@ -1,5 +1,5 @@
 // Which part of a session's log or messages a command prints: the options that `log` and `messages` share.
-import type { Arguments } from "./command.ts";
+import type { Arguments } from "./command-line.ts";
 import { UsageError } from "./failure.ts";
 import type { Options } from "./option.ts";
 import type { Output } from "./output.ts";

@@ -1,5 +1,5 @@
 // All commands, in the order of the overview.
-import type { AnyCommand } from "./command.ts";
+import type { AnyCommand } from "./command-line.ts";
 import { agents } from "./commands/agents.ts";
 import { exportSession, importArchive } from "./commands/archive.ts";
 import { blobs } from "./commands/blobs.ts";

@@ -8,7 +8,7 @@ import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import { checkFileMode, FILE_MODE } from "../core/file-mode.ts";
 import { hidePassword, mayHoldPassword } from "../core/store-url.ts";
-import type { Context } from "./command.ts";
+import type { Context } from "./command-line.ts";
 import { UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";

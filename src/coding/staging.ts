@@ -6,6 +6,7 @@ import { type FileHandle, mkdir, rmdir } from "node:fs/promises";
 import * as path from "node:path";
 import type { CapturedFile } from "../contracts/captures.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
+import { checkPath } from "../core/agent-sessions.ts";
 import {
   DirectoryTree,
   ExchangedDirectory,
@@ -14,7 +15,6 @@ import {
   OpenDirectory,
   TEMPORARY_PREFIX,
 } from "../core/open-directory.ts";
-import { checkPath } from "../core/paths.ts";
 
 export interface StagedFile {
   readonly path: string;

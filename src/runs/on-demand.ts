@@ -24,8 +24,12 @@ export function createRuns(
   lookup: SessionLookup,
   lazy: LazyParts,
 ): { readonly runs: Runs; readonly close: () => Promise<void> } {
-  const tokens = new Tokens();
-  const part = lazy.part(RUNS, ({ loadRuns }) => loadRuns(storage, payloads, lookup, tokens));
+  let tokens: Tokens | undefined;
+  const tokensNow = () => {
+    tokens ??= new Tokens();
+    return tokens;
+  };
+  const part = lazy.part(RUNS, ({ loadRuns }) => loadRuns(storage, payloads, lookup, tokensNow()));
   const atOnce = bindVerbs<Pick<Runs, AtOnce>, typeof LOCAL_RUN_VERBS>(
     LOCAL_RUN_VERBS,
     null,
@@ -35,7 +39,7 @@ export function createRuns(
         const id = newId(storage.environment, "worker");
         return part.loaded?.createWorker(checked, id) ?? new LazyWorker(part, storage, checked, id);
       },
-      tokens: ({ run, signal }) => tokens.listen(run, signal),
+      tokens: ({ run, signal }) => tokensNow().listen(run, signal),
     },
     { agent: checkAgent },
   );

@@ -16,7 +16,7 @@ const COMPOSERS = [
   "src/open.ts",
   "src/nouns.ts",
   "src/core/environment.ts",
-  "src/storage/sql/open-storage.ts",
+  "src/storage/sql/store.ts",
   "src/cli/registry.ts",
 ];
 

@@ -3,8 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { readSessionInput } from "../../src/cli/captures/session-input.ts";
-import { processIo } from "../../src/cli/io.ts";
-import { main } from "../../src/cli/main.ts";
+import { main, processIo } from "../../src/cli/main.ts";
 import { captureOutput } from "../../src/cli/output-capture.ts";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";

@@ -5,7 +5,7 @@ import { type AgentHost, type LocalAgent, localAgent } from "../../coding/local-
 import type { CodingAgent } from "../../contracts/captures.ts";
 import { AGENTS, isSessionIdOf } from "../../core/agent-sessions.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import type { Context } from "../command.ts";
+import type { Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import type { Io } from "../io.ts";
 import type { OptionSpec, Options } from "../option.ts";

@@ -14,7 +14,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import { sha256Hex } from "../../core/bytes.ts";
 import { limitExceeded } from "../../core/check.ts";
 import { fileOut, isFile, missingDirectory } from "../bytes.ts";
-import type { Context } from "../command.ts";
+import type { Context } from "../command-line.ts";
 import { fileFailure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { decodeSessionInput, readInputBytes } from "./session-input.ts";

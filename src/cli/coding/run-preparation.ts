@@ -10,7 +10,7 @@ import type { ClaimOwner, CodingAgent } from "../../contracts/captures.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Context } from "../command.ts";
+import type { Context } from "../command-line.ts";
 import { createStore, openIfThere } from "../store.ts";
 import { formatAge, formatSpan, formatTime } from "../units.ts";
 

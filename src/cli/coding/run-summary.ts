@@ -7,7 +7,7 @@ import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { AGENT_NAMES } from "../../core/agent-sessions.ts";
 import type { WrittenBundle } from "../captures/session-bundle.ts";
-import type { Context } from "../command.ts";
+import type { Context } from "../command-line.ts";
 import { quoted, safe, safeJson } from "../terminal.ts";
 import { formatBytes, formatCount, plural } from "../units.ts";
 

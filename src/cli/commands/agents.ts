@@ -2,7 +2,7 @@
 import type { Agent, AgentInput, Block } from "../../contracts/agents.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Command, CommandGroup, Context } from "../command.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readObject } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";

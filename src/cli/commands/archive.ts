@@ -4,7 +4,7 @@ import type { ImportReport } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/locators.ts";
 import { FORCE_OPTION, fileIn, fileOut, refuseOverwrite } from "../bytes.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { listWithInvoked } from "../session-walk.ts";

@@ -6,7 +6,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
 import { type BytesOut, blobSource, decodeText, fileOut, isTextType, mediaTypeOf } from "../bytes.ts";
-import type { Command, CommandGroup, Context } from "../command.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";

@@ -3,7 +3,7 @@ import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { ForkInput, MessageAt, Moved } from "../../contracts/lineage.ts";
 import type { Locator } from "../../contracts/locators.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, locateFork, shortHead, suggestMessage } from "../locate.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";

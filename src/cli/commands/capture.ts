@@ -26,7 +26,7 @@ import {
 } from "../captures/agent.ts";
 import { type CaptureEvent, eventLines, foundEvents, savedWords, secretWords } from "../captures/events.ts";
 import { bundleSession, findSecrets } from "../captures/session-bundle.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { EXIT, exitOf } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { createStore, openIfThere } from "../store.ts";

@@ -13,7 +13,7 @@ import type { Page } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { AGENT_OPTION, agentGiven, SESSION_ID_OPTION } from "../captures/agent.ts";
 import { captureFacts, captureTable, expiry, fileTable, sweptWords } from "../captures/tables.ts";
-import type { Command, CommandGroup, Context } from "../command.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";

@@ -1,7 +1,7 @@
 // holdfast check: compares rows, logs and blobs of the store. It names every kind of damage and exits with 5 if there
 // is any.
 import type { CheckIssue, CheckProgress, CheckReport } from "../../contracts/check.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { type HeadAdvice, needSession } from "../sessions.ts";

@@ -1,6 +1,6 @@
 // holdfast context: the messages that the next model call would get, with marks where they differ from the store.
 import type { ContextMessage, Context as Given } from "../../contracts/context.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { safeLine, wrapWords } from "../terminal.ts";
 import { contentLines } from "../transcript.ts";

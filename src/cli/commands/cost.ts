@@ -6,7 +6,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/locators.ts";
 import { isObject } from "../../core/check.ts";
 import { addUsd } from "../../core/money.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { listWithInvoked } from "../session-walk.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { Keyboard } from "../demo/keyboard.ts";
 import { Narrator } from "../demo/narrator.ts";
 import { canAsk } from "../demo/question.ts";

@@ -2,7 +2,7 @@
 import type { Diff, DiffSide } from "../../contracts/archive.ts";
 import type { MessageAt } from "../../contracts/lineage.ts";
 import { rowId } from "../../core/row-id.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { formatCost, formatTokens } from "../spending.ts";
 import { facts } from "../table.ts";

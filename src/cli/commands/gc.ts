@@ -2,7 +2,7 @@
 import type { GcReport } from "../../contracts/blobs.ts";
 import type { CapturesRemoved } from "../../contracts/captures.ts";
 import { sweptWords } from "../captures/tables.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "../command-line.ts";
 import { type Frame, facts } from "../table.ts";
 import { wrap } from "../terminal.ts";
 import { formatBytes, formatCount, plural } from "../units.ts";

@@ -13,7 +13,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/session.ts";
 import { FORCE_OPTION, fileOut, refuseOverwrite } from "../bytes.ts";
 import { AGENT_OPTION, agentGiven, CAPTURE_OPTIONS, parseCaptureSelector } from "../captures/agent.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { needSession } from "../sessions.ts";
 import { safe, safeText } from "../terminal.ts";

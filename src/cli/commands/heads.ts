@@ -1,7 +1,7 @@
 // holdfast heads: lists the published points of a session.
 
 import type { Head } from "../../contracts/heads.ts";
-import type { Command, CommandGroup } from "../command.ts";
+import type { Command, CommandGroup } from "../command-line.ts";
 import { type HeadMark, marksOf } from "../head-marks.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";

@@ -6,7 +6,7 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { AGENT_NAMES, AGENTS } from "../../core/agent-sessions.ts";
 import { AGENT_OPTION, agentGiven, hostAt, OPENCODE_HELP } from "../captures/agent.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { EXIT } from "../exit.ts";
 import { OutputClosed, OutputFailed } from "../failure.ts";
 import { type Io, interruption } from "../io.ts";

@@ -1,6 +1,6 @@
 // holdfast init: creates a store, and does nothing else.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { openIfThere } from "../store.ts";
 import { facts } from "../table.ts";
 import { safe } from "../terminal.ts";

@@ -5,7 +5,7 @@ import type { Locator } from "../../contracts/locators.ts";
 import type { Anchor, LogEvent } from "../../contracts/log.ts";
 import type { Session } from "../../contracts/session.ts";
 import { rowId } from "../../core/row-id.ts";
-import type { Command, CommandGroup, Context } from "../command.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { follow } from "../follow.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";

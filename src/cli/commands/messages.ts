@@ -7,7 +7,7 @@ import type { Locator } from "../../contracts/locators.ts";
 import type { Message, MessageInput } from "../../contracts/messages.ts";
 import type { Session } from "../../contracts/session.ts";
 import { ROLES } from "../../history/append.ts";
-import type { Command, CommandGroup, Context } from "../command.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { follow } from "../follow.ts";
 import { headLine } from "../head-marks.ts";

@@ -1,6 +1,6 @@
 // holdfast migrate: brings a store of an older version to this version's schema, and prints both versions.
 import { isHoldfastError } from "../../contracts/errors.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { safe } from "../terminal.ts";
 
 export const migrate: Command = {

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { commandHint } from "../hints.ts";
-import { processIo } from "../io.ts";
-import { main } from "../main.ts";
+import { main, processIo } from "../main.ts";
 import { Output } from "../output.ts";
 import { captureOutput } from "../output-capture.ts";
 

@@ -1,6 +1,6 @@
 // holdfast publish and compact: publish a head, from which fork, resume and rewind can continue.
 import type { Head, HeadInput } from "../../contracts/heads.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { shortHead } from "../locate.ts";
 import { type HeadAdvice, needSession } from "../sessions.ts";

@@ -6,7 +6,7 @@ import { QUERY_VERBS } from "../../contracts/verbs/store.ts";
 import type { Find, FindElement } from "../../query/ast.ts";
 import { elementVariable } from "../../query/find.ts";
 import { readQuery } from "../../query/query.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";
 import { type Column, table } from "../table.ts";

@@ -23,7 +23,7 @@ import {
   resumeCommand,
 } from "../captures/agent.ts";
 import { decodeSessionInput, readInputBytes } from "../captures/session-input.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { safe } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";

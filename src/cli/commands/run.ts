@@ -31,7 +31,7 @@ import {
   storeFile,
 } from "../coding/run-preparation.ts";
 import { printSummary, stepsAfter, unsavedMessages } from "../coding/run-summary.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { reportFailure } from "../failure-report.ts";

@@ -5,7 +5,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import { parseRowId } from "../../core/row-id.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";

@@ -1,7 +1,7 @@
 // holdfast runs recover: frees runs whose worker is gone, and prints where they continue.
 import type { Recovery, Runs } from "../../contracts/runs.ts";
 import type { Step } from "../../contracts/steps.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { NEXT_WORKER, needRun, RUN_HELP, shortNames, stepName } from "../runs.ts";

@@ -7,7 +7,7 @@ import type { LogEvent } from "../../contracts/log.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
 import type { Step } from "../../contracts/steps.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { findPredecessor, findSuccessors, type LaterRun, type RunLink } from "../run-chain.ts";

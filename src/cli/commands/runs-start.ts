@@ -8,7 +8,7 @@ import type { RunInput } from "../../contracts/runs.ts";
 import { RUN_INPUT } from "../../contracts/verbs/runs.ts";
 import { didYouMean } from "../../core/distance.ts";
 import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject, readTextOperand } from "../input.ts";

@@ -5,7 +5,7 @@ import type { Run } from "../../contracts/run-record.ts";
 import type { Runs } from "../../contracts/runs.ts";
 
 import type { Step } from "../../contracts/steps.ts";
-import type { Arguments, Command, Context } from "../command.ts";
+import type { Arguments, Command, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject } from "../input.ts";

@@ -3,7 +3,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import { RUN_VERBS } from "../../contracts/verbs/runs.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { numberOption, type Options } from "../option.ts";

@@ -5,7 +5,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import type { RunFilter } from "../../contracts/runs.ts";
 import { RUN_VERBS } from "../../contracts/verbs/runs.ts";
-import type { Command, CommandGroup, Context } from "../command.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { choiceOption, pageOptions } from "../option.ts";
 import { describeReason, paintStatus, type RunWithIteration, shortNames, withCurrentIteration } from "../runs.ts";
 import { type Column, ID, table } from "../table.ts";

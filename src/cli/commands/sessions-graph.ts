@@ -6,7 +6,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { Locator } from "../../contracts/locators.ts";
 import type { Session } from "../../contracts/session.ts";
 import { rowId } from "../../core/row-id.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { needSession } from "../sessions.ts";
 import { facts } from "../table.ts";

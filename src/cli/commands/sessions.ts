@@ -3,7 +3,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { Erasure } from "../../contracts/history.ts";
 import type { Session, SessionFilter, SessionInput } from "../../contracts/session.ts";
 import { SESSION_VERBS } from "../../contracts/verbs/sessions.ts";
-import type { Command, CommandGroup, Context } from "../command.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readObject } from "../input.ts";
 import { choiceOption, pageOptions } from "../option.ts";

@@ -2,7 +2,7 @@
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
 import type { Versioned } from "../../contracts/state.ts";
-import type { Command, CommandGroup, Context } from "../command.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
 import { findSession, needSession } from "../sessions.ts";

@@ -2,7 +2,7 @@
 import type { Stats, StoreClock } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { STATS_VERBS } from "../../contracts/verbs/store.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { formatBytes, formatCount, formatPercent, formatSpan } from "../units.ts";
 

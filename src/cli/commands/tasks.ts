@@ -7,7 +7,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Tasks } from "../../contracts/tasks.ts";
 import { type Board, TASK_STATUSES, type Task, type TaskStatus } from "../../contracts/tasks.ts";
 import { boardLines } from "../board.ts";
-import type { Command, CommandGroup } from "../command.ts";
+import type { Command, CommandGroup } from "../command-line.ts";
 import { checkChoice } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { findSession, type HeadAdvice } from "../sessions.ts";

@@ -1,7 +1,7 @@
 // holdfast trace: prints a session's events with a summary and the causes of each, or all causes of one event.
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Causes, TraceEvent } from "../../contracts/trace.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, locateEvent } from "../locate.ts";
 import type { Output } from "../output.ts";

@@ -1,6 +1,6 @@
 // holdfast verify: recomputes hash chains. It names the first bad event and exits with 5 if there is damage.
 import { rowId } from "../../core/row-id.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { EXIT } from "../exit.ts";
 import { type Column, ID, table } from "../table.ts";
 import { safe, wrapWords } from "../terminal.ts";

@@ -6,7 +6,7 @@ import type { Worker, WorkerNote } from "../../contracts/workers.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
 import { sweptWords } from "../captures/tables.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context } from "../command-line.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import type { Io } from "../io.ts";

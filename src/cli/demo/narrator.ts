@@ -1,5 +1,5 @@
 // Prints the demo: numbered steps, real commands with their real output, and checked claims.
-import type { Context } from "../command.ts";
+import type { Context } from "../command-line.ts";
 import type { CommandOutput } from "../output-capture.ts";
 import { type StoreChoice, storeEnvironment } from "../store.ts";
 import { quoted, safe, wrap } from "../terminal.ts";

@@ -2,7 +2,7 @@
 
 import type { Answer } from "../../contracts/decisions.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { Context } from "../command.ts";
+import type { Context } from "../command-line.ts";
 import type { Keyboard } from "./keyboard.ts";
 
 export interface DemoAnswer {

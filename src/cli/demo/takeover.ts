@@ -4,7 +4,7 @@
 import type { Answer } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
-import type { Context } from "../command.ts";
+import type { Context } from "../command-line.ts";
 import { EXIT } from "../exit.ts";
 import bookkeeper, { BILLS, type Payment, readBook } from "./agent.ts";
 import { LogDisplay } from "./log-display.ts";

@@ -15,7 +15,7 @@ import {
 import type { CapturedFile } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
-import { checkPath } from "../../core/paths.ts";
+import { checkPath } from "../../core/agent-sessions.ts";
 import { scaled } from "../../testing/scale.ts";
 import { restoreClaude } from "./restore.ts";
 import { findClaudeSession, isNeverCaptured, projectKey } from "./session-files.ts";

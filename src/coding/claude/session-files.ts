@@ -8,9 +8,8 @@ import type { CaptureRole } from "../../contracts/captures.ts";
 import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import { isSessionIdOf, mainFileOf } from "../../core/agent-sessions.ts";
+import { checkPath, isSessionIdOf, mainFileOf, unsafe } from "../../core/agent-sessions.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
-import { checkPath, unsafe } from "../../core/paths.ts";
 import { quoteArgument } from "../../core/shell.ts";
 import { originOf, sessionNamedIn } from "./transcript.ts";
 

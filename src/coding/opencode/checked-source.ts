@@ -6,7 +6,7 @@ import type { CapturedFile, CaptureRole } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
-import { checkPath, unsafe } from "../../core/paths.ts";
+import { checkPath, unsafe } from "../../core/agent-sessions.ts";
 import { Staging } from "../staging.ts";
 import { type ExportedSession, isObject, parse, readExport } from "./export.ts";
 import { isPlanName, planNameOf } from "./plan-files.ts";

@@ -1,8 +1,9 @@
 // Storage over an engine's driver: the commit queue, the named reads, the check of the schema beside them, and the waker of
-// readers that wait for a session.
+// readers that wait for a session. openStorage() measures the engine's clock, migrates the schema and reads the store's id.
 
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
+import type { StoreClock, StoreInfo } from "../../contracts/holdfast.ts";
 import type { Commit, Outcome } from "../../contracts/storage/commit.ts";
 import type { EngineReport } from "../../contracts/storage/engine-report.ts";
 import type { Queries, QueryName } from "../../contracts/storage/queries.ts";
@@ -18,10 +19,11 @@ import { TimeSlice } from "../../core/time-slice.ts";
 import { canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { closedError, type Driver, type Param, type Row, StaleFence } from "./driver.ts";
 import { prepareLarge } from "./large-commit.ts";
-import { SCHEMA_QUERY } from "./migrations.ts";
+import { migrate, SCHEMA_QUERY } from "./migrations.ts";
 import { type BatchResult, PositionCache } from "./positions.ts";
 import { CommitQueue } from "./queue.ts";
 import { requireKnownSchema } from "./schema-fence.ts";
+import { openClock } from "./server-clock.ts";
 import { valuesInOrder } from "./statement-texts.ts";
 import { QUERIES } from "./statements.ts";
 import { SessionWaker } from "./waker.ts";
@@ -223,5 +225,34 @@ class SchemaWatch {
     }
     requireKnownSchema(rows);
     this.confirm();
+  }
+}
+
+export interface OpenStorageOptions {
+  readonly create: boolean;
+  readonly migrate: boolean;
+  readonly environment: Environment;
+  /** The name in errors and in `info`; it contains no password. */
+  readonly target: string;
+}
+
+export interface OpenedStorage {
+  readonly storage: SqlStorage;
+  readonly info: StoreInfo;
+  /** An environment whose wall clock is the store's clock. */
+  readonly environment: Environment;
+  readonly clock: () => StoreClock;
+}
+
+/** Closes the driver if this fails. */
+export async function openStorage(driver: Driver, options: OpenStorageOptions): Promise<OpenedStorage> {
+  try {
+    const { environment, clock } = await openClock(driver, options.environment);
+    const meta = await migrate(driver, { ...options, environment });
+    const info: StoreInfo = { url: options.target, engine: driver.dialect.engine, ...meta };
+    return { storage: new SqlStorage(driver, environment), info, environment, clock };
+  } catch (error) {
+    await driver.close();
+    throw error;
   }
 }

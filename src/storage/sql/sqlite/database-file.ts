@@ -1,7 +1,16 @@
 // Creates the file of a SQLite store with the right permissions before SQLite opens it, because SQLite would make it
 // readable by all users. SQLite gives the same permissions to the -wal, -shm and -journal files, regardless of the
 // umask.
-import { closeSync, constants, fchmodSync, fstatSync, openSync, readlinkSync, statSync } from "node:fs";
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  statSync,
+} from "node:fs";
 import * as path from "node:path";
 import type { Environment } from "../../../contracts/environment.ts";
 
@@ -57,4 +66,12 @@ export function warnIfExposed(file: string, fileMode: number, environment: Envir
     files: exposed.map((one) => one.file),
     hint: "Every user of this machine can read it: chmod o-rwx these files, or open it with the fileMode that you want.",
   });
+}
+
+/** Which file a store has open. */
+export type OpenFile = Pick<BigIntStats, "dev" | "ino">;
+
+export function openFile(path: string): OpenFile {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return { dev, ino };
 }

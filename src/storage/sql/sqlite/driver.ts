@@ -32,7 +32,7 @@ import {
   prepareConnection,
   type SqliteOptions,
 } from "./connection.ts";
-import { createDatabaseFile, warnIfExposed } from "./database-file.ts";
+import { createDatabaseFile, type OpenFile, openFile, warnIfExposed } from "./database-file.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isTooMuch, sqliteError } from "./errors.ts";
 import { examineSqlite } from "./examiner.ts";
@@ -40,7 +40,6 @@ import { Inspector } from "./inspector.ts";
 import { driveInSlices, logRollback, startThread, transactInThread } from "./large-transaction.ts";
 import { reclaim, rewrite, type Space } from "./space.ts";
 import { watchDataVersion } from "./watch.ts";
-import { type OpenFile, openFile } from "./writer-thread.ts";
 
 /** Frames of a row that carries bytes; an estimate, on the high side. */
 const FRAMES_PER_BODY = 8;

@@ -4,10 +4,11 @@ import type { Environment } from "../../../contracts/environment.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import type { Param, Plan, Row, Statement } from "../driver.ts";
 import { type BulkTexts, bindable, type SqliteOptions, writerPragmas } from "./connection.ts";
+import type { OpenFile } from "./database-file.ts";
 import { sqlite } from "./dialect.ts";
 import { sqliteError } from "./errors.ts";
 import { packRows } from "./packed-rows.ts";
-import { type OpenFile, WriterThread } from "./writer-thread.ts";
+import { WriterThread } from "./writer-thread.ts";
 
 /** Keys that are looked up at once. */
 const KEYS_AT_ONCE = 500;

@@ -1,12 +1,12 @@
 // A large transaction runs in a thread of its own, on a connection of its own: the main thread's event loop keeps
 // running, and other writers wait by timers, as they do for another process. If the thread dies, SQLite rolls the
 // transaction back.
-import { type BigIntStats, statSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { Param, Row } from "../driver.ts";
 import type { BulkText } from "./connection.ts";
 import { ADD_CHECKSUM_FUNCTION } from "./connection.ts";
+import type { OpenFile } from "./database-file.ts";
 import type { PackedRows } from "./packed-rows.ts";
 
 /**
@@ -97,14 +97,6 @@ interface Answer {
 interface Waiting {
   readonly resolve: (rows: readonly Row[]) => void;
   readonly reject: (error: unknown) => void;
-}
-
-/** Which file a store has open. */
-export type OpenFile = Pick<BigIntStats, "dev" | "ino">;
-
-export function openFile(path: string): OpenFile {
-  const { dev, ino } = statSync(path, { bigint: true });
-  return { dev, ino };
 }
 
 export class WriterThread {
