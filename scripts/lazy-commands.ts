@@ -4,8 +4,7 @@
 import { readdirSync } from "node:fs";
 import * as path from "node:path";
 import type { Plugin } from "rolldown";
-import type { AnyCommand } from "../src/cli/command-line.ts";
-import { isGroup } from "../src/cli/command-line.ts";
+import { type AnyCommand, isGroup } from "../src/cli/command-line.ts";
 import { SECTIONS } from "../src/cli/registry.ts";
 
 const HELP = "./command-help.js";

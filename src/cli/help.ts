@@ -1,6 +1,5 @@
 // The text of --help: the purpose of a command, its usage, examples that run, and the next commands.
-import type { AnyCommand, Command } from "./command-line.ts";
-import { isGroup } from "./command-line.ts";
+import { type AnyCommand, type Command, isGroup } from "./command-line.ts";
 import { EXIT_MEANINGS } from "./exit.ts";
 import { GLOBAL_OPTIONS, type Options } from "./option.ts";
 import type { Frame } from "./table.ts";

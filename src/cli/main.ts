@@ -3,8 +3,17 @@
 // nothing: entry.ts in a clone and bin/holdfast.js in the package call main().
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
-import type { AnyCommand, CommandSyntax, Context } from "./command-line.ts";
-import { addSeparator, type CommandLine, checkArguments, hasOption, isGroup, readCommandLine } from "./command-line.ts";
+import {
+  type AnyCommand,
+  addSeparator,
+  type CommandLine,
+  type CommandSyntax,
+  type Context,
+  checkArguments,
+  hasOption,
+  isGroup,
+  readCommandLine,
+} from "./command-line.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit.ts";
 import { UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
