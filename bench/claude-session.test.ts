@@ -1,6 +1,5 @@
 // The figures of captures depend on the generated Claude Code sessions; test/agents/claude.test.ts has the real
 // agent resume one.
-
 import { createHash } from "node:crypto";
 import { constants, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";

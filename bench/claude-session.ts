@@ -1,7 +1,6 @@
 // Deterministic Claude Code transcripts of a given size: the same options give the same bytes on every machine. The lines
 // have the shapes that Claude Code 2.1.325 writes, reduced to the fields a resume needs (test/agents resumes one with
 // the real agent). Their text is that of bench/transcripts.ts, ordinary or repetitive.
-
 import { createHash } from "node:crypto";
 import { ordinaryTranscript, repetitiveTranscript } from "./transcripts.ts";
 

@@ -1,5 +1,4 @@
 // The benchmarks are valid only if their data have the stated properties; these tests check them.
-
 import { createHash } from "node:crypto";
 import { constants, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";

@@ -8,7 +8,6 @@
 //   curl localhost:3000/pending
 //   curl -d '{ "approve": true, "reason": "approval", "by": "ada" }' localhost:3000/decisions/DECISION
 //   curl localhost:3000/orders/order-7
-
 import { createServer, type IncomingMessage } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { defineAgent, isHoldfastError, open, StepFailed, shape, tool } from "holdfast";

@@ -5,7 +5,6 @@
 //   npm install @anthropic-ai/claude-agent-sdk
 //   export ANTHROPIC_API_KEY=…
 //   node claude-agent-sdk.ts "Write a haiku about tides to haiku.txt"
-
 import { query } from "@anthropic-ai/claude-agent-sdk";
 import { open } from "holdfast";
 import { claudeFiles, persistentQuery } from "holdfast/claude";

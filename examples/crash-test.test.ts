@@ -6,7 +6,6 @@
 // `simulate` plays workers, a client and faults from a seed; the same seed plays the same history again. `crashMatrix` fails
 // every single commit of the scenario once, in every way. Both check what must always hold: each run ends once, a tool that
 // is not idempotent acts at most once, no message appears twice, and the log verifies.
-
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ChatReply, type ChatRequest, tool, toolLoop } from "holdfast";

@@ -4,7 +4,6 @@
 //   upsert                 write under the key, so that the second write finds the first one
 //
 //   node idempotency.ts
-
 import { DatabaseSync } from "node:sqlite";
 import { defineAgent, open } from "holdfast";
 

@@ -5,7 +5,6 @@
 //   npm install holdfast @anthropic-ai/sdk
 //   export ANTHROPIC_API_KEY=…
 //   node spawn.ts tides kelp
-
 import Anthropic from "@anthropic-ai/sdk";
 import { anthropicModel, defineAgent, open, shape, toolLoop } from "holdfast";
 

@@ -4,7 +4,6 @@
 //   npm install holdfast @ai-sdk/openai zod
 //   export OPENAI_API_KEY=…
 //   node tool-loop-ai-sdk.ts
-
 import { writeFile } from "node:fs/promises";
 import { openai } from "@ai-sdk/openai";
 import { open, tool, toolLoop } from "holdfast";

@@ -4,7 +4,6 @@
 //   npm install holdfast @anthropic-ai/sdk zod
 //   export ANTHROPIC_API_KEY=…
 //   node tool-loop-anthropic.ts
-
 import { writeFile } from "node:fs/promises";
 import Anthropic from "@anthropic-ai/sdk";
 import { anthropicModel, open, tool, toolLoop } from "holdfast";

@@ -5,7 +5,6 @@
 //   export OPENAI_API_KEY=…
 //   node tool-loop-openai.ts           (the Responses API)
 //   node tool-loop-openai.ts chat      (the Chat Completions API)
-
 import { writeFile } from "node:fs/promises";
 import { open, openaiChatModel, openaiResponsesModel, tool, toolLoop } from "holdfast";
 import OpenAI from "openai";

@@ -3,7 +3,6 @@
 // test reads by folder is in the table below.
 // Every test of the command line imports all commands through their registry. A change of a command affects the tests that can
 // run it: they contain its name, or read all commands.
-
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import * as path from "node:path";

@@ -1,7 +1,6 @@
 // The real coding agents for tests: Claude Code with its Agent SDK, and OpenCode, at exact versions. They are 540 MB and
 // partly proprietary, so they are no dependency of this package: each is installed on demand, once per user, into a
 // folder of its own in the cache. `node scripts/agents.ts` installs them and prints where they are.
-
 import { execFileSync, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import { homedir } from "node:os";

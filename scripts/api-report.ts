@@ -1,6 +1,5 @@
 // The public surface as text: every name that package.json's exports lead to, with its declaration. The report is
 // committed, so that a reviewer sees any change of it. `--write` renews api-report.md; without it, a stale one fails.
-
 import { readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import ts from "typescript";

@@ -1,6 +1,5 @@
 // V8 keeps a source text with a single character beyond Latin-1 in two bytes a character, and takes longer to read all of it.
 // In the bundle such characters are escaped, which means the same in texts, templates and regular expressions.
-
 import type { Plugin } from "rolldown";
 
 const OTHER = /[^\0-\x7f]/g;

@@ -1,6 +1,5 @@
 // Builds dist/ from src/: the types with the TypeScript compiler, the code with a bundler. It fails on any type error and
 // on any file that package.json names but the build did not make.
-
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

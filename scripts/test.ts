@@ -3,7 +3,6 @@
 // a test file that does not load count as failures too.
 // Arguments (`npm test -- src/storage`) are passed to vitest; the check is then left out. `--changed` chooses the tests that
 // uncommitted changes can affect, `--changed main` those of all changes since a revision.
-
 import { type ChildProcess, spawn } from "node:child_process";
 import {
   chmodSync,

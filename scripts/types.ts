@@ -1,6 +1,5 @@
 // The types of the whole repository, as `tsc --noEmit --incremental` checks them, and api-report.md, from one program: reading
 // and resolving the files is half of the work of either. `npm run check` runs it.
-
 import * as path from "node:path";
 import ts from "typescript";
 import { formatHost, readProject, reportOn, staleness } from "./api-report.ts";

@@ -3,7 +3,6 @@
 //
 //   node scripts/vector-kernel.ts          prints the file
 //   node scripts/vector-kernel.ts --write  writes it
-
 import { writeFileSync } from "node:fs";
 import * as path from "node:path";
 

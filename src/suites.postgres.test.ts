@@ -1,5 +1,4 @@
 // Every contract suite on PostgreSQL: each case in a schema that nobody else has.
-
 import { takeSchema } from "../test/schemas.ts";
 import { runEverySuite, type SuiteStore } from "../test/suites.ts";
 import { scaled } from "./testing/scale.ts";

@@ -1,5 +1,4 @@
 // Every contract suite on SQLite in a file, with several handles on it.
-
 import { inFolder, runEverySuite } from "../test/suites.ts";
 import { scaled } from "./testing/scale.ts";
 

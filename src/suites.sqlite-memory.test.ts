@@ -1,5 +1,4 @@
 // Every contract suite on SQLite in memory.
-
 import { inMemory, runEverySuite } from "../test/suites.ts";
 import { scaled } from "./testing/scale.ts";
 

@@ -1,6 +1,5 @@
 // Installing the coding agents (scripts/agents.ts) with an npm that downloads nothing: whatever happens on the way, only
 // whole installs are ever used. That the true npm brings the true agents is seen by every test in test/agents.
-
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";

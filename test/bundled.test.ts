@@ -1,6 +1,5 @@
 // What an app gets that bundles the package into its own files: the app's own program, which reads its own arguments. Bundled
 // with esbuild from the installed package, in each format, and run in processes of their own.
-
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

@@ -4,7 +4,6 @@
 // A block that imports `open` begins a program, and the blocks after it go on with it. The programs of a page run one
 // after another in one empty folder, with a fresh schema as $DATABASE_URL. `// → text` is what the line prints; `…`
 // stands for anything, and lines that say nothing may print what they like.
-
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";

@@ -1,6 +1,5 @@
 // The programs in examples/ as a user runs them: copied into a project that has installed the packed package, compiled there
 // with the strictest options, and started as processes. Models are a fake API on this machine.
-
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import * as fs from "node:fs";

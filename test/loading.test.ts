@@ -1,6 +1,5 @@
 // What a program loads before it can do anything is what it waits for. The files of the built package that each of these programs
 // loads are named here, with their bytes, and so are the modules of Node that it must not load. Counted in real processes, not timed.
-
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";

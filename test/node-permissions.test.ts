@@ -1,6 +1,5 @@
 // A program under `node --permission` that may start no thread and no process: what works without them goes on working, and what needs
 // them says which option allows it.
-
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
 // What a user gets: the package is built, packed and installed into an empty project, offline, and used from there.
-
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";

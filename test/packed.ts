@@ -1,6 +1,5 @@
 // The package as users get it: built, packed and installed into empty projects, offline. One test run packs it once; the
 // test files that need it share the tarball. The build happens in a copy, so that other tests never see dist/ come and go.
-
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";

@@ -1,6 +1,5 @@
 // A password in a URL is never shown, however the URL is broken: not in an error of the library, not in its details, hint or
 // causes, and not by the command, in lines or in JSON.
-
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

@@ -1,5 +1,4 @@
 // A program of a user as a process: started, watched, killed and started again.
-
 import { type ChildProcess, spawn } from "node:child_process";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,4 @@
 // Runs that wait in the middle of an iteration, so that the bench can execute their steps one by one.
-
 import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { messageSource } from "../foundation/messages.ts";

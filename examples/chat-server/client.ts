@@ -2,7 +2,6 @@
 // reconnects and continues after the last event it has seen. In a browser, EventSource does the same by itself.
 //
 //   node chat-server/client.ts my-chat 1 "What are tides?"
-
 import { setTimeout as sleep } from "node:timers/promises";
 
 const [chat = "my-chat", id = "1", text = "What are tides?"] = process.argv.slice(2);

@@ -7,7 +7,6 @@
 //
 //   POST /chats/CHAT/messages   { "id": "1", "text": "Hello" }: posting it again, with the same id, changes nothing
 //   GET  /chats/CHAT/events     server-sent events: message, token, end; Last-Event-ID says where to continue
-
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import Anthropic from "@anthropic-ai/sdk";

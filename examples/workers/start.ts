@@ -2,7 +2,6 @@
 // that exists is not begun a second time.
 //
 //   node workers/start.ts
-
 import { open } from "holdfast";
 import { reporter } from "./report-agent.ts";
 

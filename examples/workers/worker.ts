@@ -5,7 +5,6 @@
 //
 //   export DATABASE_URL=postgres://user:password@localhost:5432/database
 //   node workers/worker.ts
-
 import { open } from "holdfast";
 import { reporter } from "./report-agent.ts";
 

@@ -1,7 +1,6 @@
 // The agents that share a block. A block is deleted with its last agent, so a commit that leaves a block relies on its
 // other agents, and a commit that joins one must make concurrent leavers decide again: leaving guards the versions of
 // all its agents, joining increments one.
-
 import type { Guard, Write } from "../contracts/storage/commit.ts";
 import type { BlockUserRow } from "../contracts/storage/rows.ts";
 

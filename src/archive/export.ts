@@ -1,6 +1,5 @@
 // Exports a session as one file: first the blobs that its rows refer to, then the rows, so that an import never has a ref to bytes that
 // have not arrived.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/locators.ts";

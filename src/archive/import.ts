@@ -1,6 +1,5 @@
 // Imports an archive: the blobs are stored first, in bounded commits, and the staging keeps them; the rows stay in memory until the whole
 // file is verified, and are then written in one commit, so that an import becomes visible as a whole or not at all.
-
 import { createHash } from "node:crypto";
 import type { ImportReport } from "../contracts/archive.ts";
 import type { Environment } from "../contracts/environment.ts";

@@ -1,7 +1,6 @@
 // Sets the references of invocations to sessions and heads that may be missing from the archive. One rule holds for any order of imports:
 // an invocation refers to the session that its event names, and to the head of that session that its event names, or to none while the
 // head is missing. A session that was named and not imported gets a row with only its id, so that the id is not used again.
-
 import type { Cell, Guard, SessionUse, Write } from "../contracts/storage/commit.ts";
 import type { PortableCell, PortableRow, RestoredRow } from "../contracts/storage/portable-rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

@@ -1,6 +1,5 @@
 // Renders a session for people: Markdown that quotes every message, so that the text of a message cannot end its quote, begin a heading of
 // the document, or become HTML.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head } from "../contracts/heads.ts";
 import type { MessageAt, View } from "../contracts/lineage.ts";

@@ -1,5 +1,4 @@
 // Collects what a commit needs besides the rows that it restores: their agents, and how many rows refer to each blob.
-
 import type { Commit } from "../contracts/storage/commit.ts";
 import {
   type ArchivedTable,

@@ -1,5 +1,4 @@
 // Changes a capture: its expiry, and which of the diverged captures of a session counts as the newest.
-
 import type { Capture } from "../contracts/captures.ts";
 import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
 import type { EventDraft, Guard } from "../contracts/storage/commit.ts";

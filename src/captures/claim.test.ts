@@ -1,5 +1,4 @@
 // Claims: one process at a time works on a request. Machines are environments here, so that their clocks can be pushed.
-
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { ClaimOwner } from "../contracts/captures.ts";

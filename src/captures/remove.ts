@@ -1,5 +1,4 @@
 // Removes captures: their files are deleted unless another row refers to them; the log records each removal and its reason.
-
 import type { CapturesRemoved } from "../contracts/captures.ts";
 import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
 import { decide } from "../core/decide.ts";

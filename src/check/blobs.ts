@@ -1,5 +1,4 @@
 // Blobs: every part is stored, the bytes have the blob's hash, and the links that keep named blobs are there.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Queries } from "../contracts/storage/queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

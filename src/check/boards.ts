@@ -1,6 +1,5 @@
 // Derives a session's boards from its log: every change of a board is an event with everything but its texts. Titles,
 // notes and labels are not in the log (LG5), so the checker cannot compare them.
-
 import type { JsonObject } from "../contracts/json.ts";
 import type { CheckedBoardRow, CheckedTaskRow } from "../contracts/storage/check-queries.ts";
 import type { IssueReporter } from "./findings.ts";

@@ -1,6 +1,5 @@
 // Derives a session's captures from its log: every save, change and removal is an event. The list of files is a payload
 // that the last save committed to.
-
 import type { JsonObject } from "../contracts/json.ts";
 import { plainObject } from "../core/decode.ts";
 

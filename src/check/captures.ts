@@ -1,5 +1,4 @@
 // Compares the rows of a session's captures with the captures that its log describes.
-
 import type { CheckedCaptureRow } from "../contracts/storage/capture-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { commitment } from "../core/hashing.ts";

@@ -1,6 +1,5 @@
 // Compares a row with the event that wrote it: the same columns, the same payloads. An erased payload proves nothing
 // any more, and its absence is no damage.
-
 import type { JsonObject } from "../contracts/json.ts";
 import type { WithEvent } from "../contracts/storage/check-queries.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";

@@ -1,5 +1,4 @@
 // The edges of the graph: branches inside and between sessions, derivations, invocations.
-
 import type { JsonObject } from "../contracts/json.ts";
 import type {
   CheckedBranchRow,

@@ -1,6 +1,5 @@
 // Heads: the rows and blobs that a head names exist, and its root and id can be derived again from the rows and the
 // log.
-
 import type { Context } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Counts, Head } from "../contracts/heads.ts";

@@ -1,6 +1,5 @@
 // The rows that a session's log describes: which events wrote a row, and which position the session must have. Only the
 // part of the log that verifies is used.
-
 import type { JsonObject } from "../contracts/json.ts";
 import type { CheckedEventRow, CheckedSessionRow } from "../contracts/storage/check-queries.ts";
 import { sameBytes } from "../core/bytes.ts";

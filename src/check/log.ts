@@ -1,5 +1,4 @@
 // Verifies a session's hash chain and finds the kind of its first damage.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
 import type { WholeEventRow } from "../contracts/storage/rows.ts";

@@ -1,6 +1,5 @@
 // Counts the rows that refer to each blob and compares the counts with those that the blobs keep. Every table is read
 // once, in the order of its keys, so that the work grows with the rows and not with sessions times rows.
-
 import type { Queries } from "../contracts/storage/queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import {

@@ -1,6 +1,5 @@
 // A session's own row, and its rows that no seq links to an event: tags, aliases, boards. They are read at one position
 // of the log and compared with what the log describes there.
-
 import type { CheckedCaptureRow } from "../contracts/storage/capture-queries.ts";
 import type {
   CheckedAliasRow,

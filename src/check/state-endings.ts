@@ -1,5 +1,4 @@
 // Events that end values of a session's state without setting new ones: a patch that removes keys, and a clear.
-
 import type { JsonObject } from "../contracts/json.ts";
 import type { CheckedStateRow } from "../contracts/storage/check-queries.ts";
 

@@ -1,6 +1,5 @@
 // A session's state: every value holds from its event until the event that replaced or removed it, and the log says
 // which event that is.
-
 import type { JsonObject } from "../contracts/json.ts";
 import type { CheckedStateRow } from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";

@@ -1,5 +1,4 @@
 // The context of every check of a session: the session's row, what its log describes, and the reporter.
-
 import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
 import type { IssueReporter } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";

@@ -1,5 +1,4 @@
 // The state that the checks of all sessions share: known branches, recounted heads, contents already read.
-
 import type { Counts } from "../contracts/heads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { ContentChars } from "./content-chars.ts";

@@ -1,5 +1,4 @@
 // Loads agents from the modules that export them.
-
 import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";

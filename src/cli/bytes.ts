@@ -1,5 +1,4 @@
 // Reads bytes from files and standard input, and writes files that appear only when they are complete.
-
 import { randomBytes } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { access, open, stat } from "node:fs/promises";

@@ -2,7 +2,6 @@
 // main() does the rest: it opens and closes the store, reports failures and returns the exit code. The parser knows all
 // options before it knows the command, so an option may come before the command's name. This requires that an option takes a
 // value in every command or in none.
-
 import { parseArgs } from "node:util";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import { didYouMean } from "../core/distance.ts";

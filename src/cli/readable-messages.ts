@@ -1,6 +1,5 @@
 // Reads messages up to the first damaged one, so that damage does not hide the messages before it. The error says how
 // to read those after the damage.
-
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { HistoryRange } from "../contracts/history.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";

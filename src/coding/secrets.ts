@@ -1,6 +1,5 @@
 // Finds likely secrets in captured files, reports them without showing them, and masks them on request. Text in pieces of any size is
 // searched in windows, so that memory is bounded for any text.
-
 import { isRepeatable } from "./entropy.ts";
 import { findSpans, mergeSpans, REACH, type Span } from "./secret-spans.ts";
 import type { SecretKind } from "./secret-tokens.ts";

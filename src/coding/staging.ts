@@ -1,6 +1,5 @@
 // Writes files into a temporary folder near their target, verifies them, and moves them when all are valid. No process ever sees half of
 // a file, existing files stay until then, and they are restored if a move fails.
-
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, rmdir } from "node:fs/promises";
 import * as path from "node:path";

@@ -1,7 +1,6 @@
 // An agent as its author declares it: its iterations, and what they can call. The types of an iteration come in two
 // forms: with the names of the agent's tools and signals, if defineAgent() can infer them, and untyped, for agents
 // declared with `AgentDefinition` alone.
-
 import type { Json } from "./json.ts";
 import type { Message, MessageInput } from "./messages.ts";
 import type { Model, RecordedReply } from "./models.ts";

@@ -1,6 +1,5 @@
 // The messages a model call needs. Promise: the answer depends only on the stored session at that position and on the
 // options, not on a clock or on chance.
-
 import type { ContentBlock, Role } from "./messages.ts";
 
 export interface ContextOptions {

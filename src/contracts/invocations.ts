@@ -2,7 +2,6 @@
 // with the result. Leaf calls return the same envelope without a session. Promise: an invocation is in its caller's log
 // before its work begins, in one commit with the session that it creates; it ends once. If its process dies, the
 // invocation stays "running" until finish() is called with its id.
-
 import type { Call, CallInput, CallOutcome } from "./calls.ts";
 import type { Counts } from "./heads.ts";
 import type { Json } from "./json.ts";

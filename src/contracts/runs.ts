@@ -1,7 +1,6 @@
 // Runs: an agent's loop in which every step is in the session's log before anything relies on it. After a crash a run
 // resumes from its last checkpoint. The results of steps that its interrupted iteration had completed are taken from
 // the log; these steps are never executed again.
-
 import type { InputOf, RunnableAgent } from "./agent-definitions.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import type { AnswerInput, Decision } from "./decisions.ts";

@@ -1,6 +1,5 @@
 // The SessionStore of the Claude Agent SDK, described by its shape: the SDK is not a dependency. Its types and these
 // are assignable to each other, so that a store from holdfast/claude can be passed in the SDK's options.
-
 import type { Holdfast } from "./holdfast.ts";
 import type { SessionBasics } from "./sessions.ts";
 

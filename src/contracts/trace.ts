@@ -1,6 +1,5 @@
 // The trace: a session's events, each with its subject and its causes. It is for people and audits: it never resolves a
 // payload, and nothing is ever restored from it.
-
 import type { Json } from "./json.ts";
 import type { At } from "./locators.ts";
 import type { Log, LogEvent } from "./log.ts";

@@ -1,5 +1,4 @@
 // Workers: they claim runs of their agents from a store and execute them.
-
 import type { AnyAgent } from "./agent-definitions.ts";
 import type { Run, RunError } from "./run-record.ts";
 import type { ResumeOptions } from "./run-waits.ts";

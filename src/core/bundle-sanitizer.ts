@@ -1,6 +1,5 @@
 // Removes from an untrusted bundle what must not be restored or saved: scripts that the agent would run without being
 // asked to, and permissions that its user did not give.
-
 import type { CapturedFile, CodingAgent, LeftOutFile } from "../contracts/captures.ts";
 import type { Json } from "../contracts/json.ts";
 import { encodeText, sha256Hex } from "./bytes.ts";

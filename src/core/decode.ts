@@ -1,6 +1,5 @@
 // Decodes rows from storage. A disk, an editor or a fault may have changed them, so every column is checked. A column
 // with a value that Holdfast does not write becomes an error that names the row and says what to do.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";

@@ -1,7 +1,6 @@
 // Parses the object on an untrusted line of JSON. An error of JSON.parse costs microseconds for any line, and a few
 // kilobytes of gzip can be millions of lines that are no JSON. Short lines are therefore checked before they are
 // parsed.
-
 import { isObject } from "./check.ts";
 import { hasAtMostParts, MOST_LINE_PARTS } from "./json-parts.ts";
 

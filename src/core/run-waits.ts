@@ -1,6 +1,5 @@
 // Why no worker works on a run, and why a call that executes it has to wait: what the run waits for, as its row stores
 // it and as a sentence.
-
 import type { Decision } from "../contracts/decisions.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";

@@ -1,6 +1,5 @@
 // The messages of a lineage as they were at its end, for recorded reads of runs and for views of a head. Messages that were
 // erased later are included without their content; the caller decides what to show in their place.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { MessageAt, View } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";

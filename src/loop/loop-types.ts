@@ -1,5 +1,4 @@
 // The options of a tool loop, and the types of its agent.
-
 import type { AgentDefinition, Iteration } from "../contracts/agent-definitions.ts";
 import type { ChatReply } from "../contracts/chat.ts";
 

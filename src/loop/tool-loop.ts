@@ -1,6 +1,5 @@
 // A tool loop: an ordinary agent that calls a model, runs the tools that the model requests, and repeats that until the model ends its
 // turn. One iteration is one model call with its tool calls; an interrupted iteration resumes where it stopped.
-
 import type { Verdict } from "../contracts/agent-definitions.ts";
 import type { ChatModel, ChatReply } from "../contracts/chat.ts";
 import type { Context } from "../contracts/context.ts";

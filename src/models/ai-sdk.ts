@@ -1,6 +1,5 @@
 // Adapts a language model of the AI SDK to a chat model: specification versions v2, v3 and v4, through doStream, which does not retry by
 // itself.
-
 import type { ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";

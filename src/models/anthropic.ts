@@ -1,5 +1,4 @@
 // Adapts the Anthropic SDK's client to a chat model: the streaming Messages API, one request per call.
-
 import type { ChatModel, ChatModelOptions, ChatReply, StreamingEndpoint } from "../contracts/chat.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";

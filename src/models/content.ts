@@ -1,6 +1,5 @@
 // What adapters share in converting stored content to a provider's format: which blocks belong to which provider, and tool results
 // as text.
-
 import type { ProviderContent } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";

@@ -1,6 +1,5 @@
 // Adapts the OpenAI SDK's client to a chat model: the streaming Responses API. Each request has the whole conversation; the provider stores
 // nothing unless `params` ask for it.
-
 import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest, StreamingEndpoint } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";

@@ -1,6 +1,5 @@
 // Reads the arguments of a tool call. Arguments that are not a JSON object are stored as marked text: the tool is not called, and the
 // model gets a tool error.
-
 import type { InvalidToolInput } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { copyJson, isObject } from "../core/check.ts";

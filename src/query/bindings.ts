@@ -1,5 +1,4 @@
 // Resolves terms and variables to SQL values while clauses are compiled, and unites several SELECTs.
-
 import type { Clause, Lookup, Term } from "./ast.ts";
 import { attributeOf } from "./catalogue.ts";
 import { invalidQuery, type SourcePosition } from "./form.ts";

@@ -1,7 +1,6 @@
 // Compiles recursive rules to WITH RECURSIVE with set semantics, so that cycles end. A call whose arguments are
 // narrowed by constants gets a its own table that starts from them, so that a query for one session's ancestors does
 // not compute those of all sessions.
-
 import { LIMITS } from "../contracts/limits.ts";
 import { type Arm, armsOf } from "./arms.ts";
 import type { Clause, Component, RuleCall } from "./ast.ts";

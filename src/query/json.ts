@@ -10,7 +10,6 @@
 // ":attr", [":attr", ":limit", 10], ["limit", ":attr", 10] and {":attr": pattern}; a key   with options is written
 // {"of": [":attr", ":limit", 10], "pull": pattern}. A depth is a number or "...". - Inputs are plain data: every string
 // is a string, and a keyword is {"keyword": ":a"}. The input for % is rules, as above.
-
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import { isObject } from "../core/check.ts";

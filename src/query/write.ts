@@ -1,5 +1,4 @@
 // Writes forms as EDN text, which reads back as the same forms.
-
 import { printInstant } from "../core/instant.ts";
 import { type Form, shorten } from "./form.ts";
 

@@ -1,5 +1,4 @@
 // Releases a held run, which came with an archive, together with its children, so that workers here can claim it.
-
 import type { Write } from "../contracts/storage/commit.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

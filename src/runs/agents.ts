@@ -1,6 +1,5 @@
 // Checks agents as they are defined in code, and computes the hash of the tools and models that a run is pinned to.
 // Validators of agents and tools may be any Standard Schema.
-
 import type { AgentDefinition, AgentSpec, UntypedSignals, Verdict } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";

@@ -1,7 +1,6 @@
 // Begins runs. Decides whether a call of execute() or start() means a new run or an existing one, so that a killed
 // program can simply be started again (rule RU2). Writes a new run: its row, its first event and, if it continues
 // another run, the checkpoint that it continues from.
-
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";

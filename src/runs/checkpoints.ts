@@ -1,6 +1,5 @@
 // Checkpoints: the state of a loop after an iteration. Runs write their own. Other loops save and load them by session
 // and agent.
-
 import type { Checkpoint } from "../contracts/checkpoints.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";

@@ -1,6 +1,5 @@
 // Child runs. A child is begun once, with an id that is derived from the step, together with the invocation that names
 // its caller. The parent's worker executes the child when it can; otherwise the parent waits for it.
-
 import type { AgentDefinition, SpawnOptions } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunResult } from "../contracts/run-results.ts";

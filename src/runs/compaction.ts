@@ -1,6 +1,5 @@
 // A compaction by a run: one commit with the summary and with the head from which on contexts begin with the summary.
 // It happens once for its step.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { SessionSteps } from "../contracts/session-steps.ts";

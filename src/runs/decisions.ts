@@ -1,6 +1,5 @@
 // A person's decisions about steps. Each question is asked once and answered once, and both can be read from the log
 // afterwards.
-
 import type { Answer, Decision } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Run } from "../contracts/run-record.ts";

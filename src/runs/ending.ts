@@ -1,6 +1,5 @@
 // Changes in the commit that ends a run: it wakes a waiting parent, clears the messages of a throwaway child, and
 // cancels the run's children.
-
 import type { EventDraft, FoundRows, Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";

@@ -1,7 +1,6 @@
 // Executes a run from a call: begins or continues it, works on it in this process, and waits for what the run waits
 // for. After a crash the same call continues the run, so the program only has to be started again (rules RU2, RU3).
 // LocalWorkers has all runs that this handle works on, and releases them when the handle is closed.
-
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunResult } from "../contracts/run-results.ts";

@@ -1,6 +1,5 @@
 // Executes a run: iteration after iteration under its lease, each ended by a checkpoint, until the run ends or has to
 // wait. A worker that takes over resumes from the last checkpoint, exactly as the first one would.
-
 import type { AgentDefinition, Verdict } from "../contracts/agent-definitions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Run, RunLimits } from "../contracts/run-record.ts";

@@ -1,5 +1,4 @@
 // Throwaway children: the last commit of such a run clears its messages from the session.
-
 import type { EventDraft, FoundRows, Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";

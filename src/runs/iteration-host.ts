@@ -1,5 +1,4 @@
 // What the verbs of one iteration need. An execution makes a new one for every iteration.
-
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { Json } from "../contracts/json.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";

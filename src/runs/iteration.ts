@@ -1,7 +1,6 @@
 // What an agent's iteration may call. Each step has its own position: steps are counted in the order of the calls, and
 // each branch of parallel work counts its own. A tool's input is validated before its intent is written; a person
 // approves the call if the tool requires it; the tool's result is validated before it is recorded.
-
 import type { AgentDefinition, Iteration, SpawnOptions, Verdict } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";

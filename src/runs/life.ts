@@ -2,7 +2,6 @@
 // and its waiters. An iteration may wait in several branches while others work. It is suspended only when no work is
 // under way, by one commit that lists everything that can wake the run. If something arrives meanwhile, it changes the
 // run's version, and the commit is refused.
-
 import type { Verdict } from "../contracts/agent-definitions.ts";
 import type { WaitCondition } from "../contracts/run-waits.ts";
 import type { EventDraft, Guard } from "../contracts/storage/commit.ts";

@@ -1,5 +1,4 @@
 // What a run has spent and what it may spend, and when a limit ends it.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { ModelReply } from "../contracts/models.ts";
 import type { Run, RunLimits } from "../contracts/run-record.ts";

@@ -1,5 +1,4 @@
 // The noun `runs`. Its code is loaded with the first call; synchronous verbs answer without it.
-
 import type { Runs } from "../contracts/runs.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

@@ -1,6 +1,5 @@
 // Recorded reads of an iteration (rule RU14): the journal stores the position in the log, and a replay reads at this
 // position again. The run's next commit writes the event, because nothing relies on it before.
-
 import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";

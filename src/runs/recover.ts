@@ -2,7 +2,6 @@
 // and reads from the journal which steps of the next iteration are done and which are in doubt. Verification (rules
 // LG4, RU9) recomputes the session's chain, derives the run's row, signals, questions and checkpoints from its events,
 // and compares them. A difference stops the recovery.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Anchor } from "../contracts/log.ts";

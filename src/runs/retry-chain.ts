@@ -1,6 +1,5 @@
 // Runs that retry another run: the steps that the retried run has completed since its checkpoint count as done, and the
 // step at which it failed is executed again. Runs that retry one another are a retry chain.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

@@ -1,5 +1,4 @@
 // The verbs of runs, bound to their declarations: begin, execute, read, and control runs.
-
 import type { Decision } from "../contracts/decisions.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Run } from "../contracts/run-record.ts";

@@ -1,7 +1,6 @@
 // Steps of an iteration. Each step is looked up in the journal before it is executed; its intent is written before its
 // effect, and its outcome after it (rules RU4 to RU7). step-decision.ts decides what happens to a step, and this file
 // carries out the decision.
-
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { RunError } from "../contracts/run-record.ts";
 import type { RetryPolicy, Step, StepCall } from "../contracts/steps.ts";

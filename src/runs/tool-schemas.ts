@@ -1,5 +1,4 @@
 // Descriptions of tools for models: the JSON Schema of each input, in the formats of the providers' APIs.
-
 import { HoldfastError } from "../contracts/errors.ts";
 import type { StandardJsonSchema } from "../contracts/standard-schema.ts";
 import type { DescribedTool, ToolFormats } from "../contracts/tool-schemas.ts";

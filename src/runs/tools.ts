@@ -1,5 +1,4 @@
 // Functions for definitions: they return their argument, and infer its types.
-
 import type { Json } from "../contracts/json.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
 import type { InputSource, KnownInput, Tool } from "../contracts/tools.ts";

@@ -1,5 +1,4 @@
 // A worker: claims runs that are due, executes several at a time, and takes over runs whose worker sends no heartbeat.
-
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";

@@ -1,5 +1,4 @@
 // Calls: requests to a model, with what they cost. The start is committed before the request goes out, the outcome after.
-
 import type { Call, CallOutcome, Calls } from "../contracts/calls.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { LeafCalls } from "../contracts/invocations.ts";

@@ -1,5 +1,4 @@
 // The statements that erase a session's rows, except those that live forks inherit, and the report of the erasure.
-
 import type { Cell, FoundRows, Write } from "../contracts/storage/commit.ts";
 import type { ErasedScope } from "../contracts/storage/statement-names.ts";
 import { countRows, type ErasureOutcome, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";

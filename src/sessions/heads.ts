@@ -1,5 +1,4 @@
 // Heads: published positions of a session. Finds and lists them.
-
 import type { Heads } from "../contracts/heads.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";

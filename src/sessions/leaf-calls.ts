@@ -1,5 +1,4 @@
 // Leaf calls around a function: the call is recorded before it, and its outcome and cost after it, also if it fails.
-
 import type { Call, CallOutcome } from "../contracts/calls.ts";
 import type { Leaf, LeafCalls, LeafInput, LeafMeta } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";

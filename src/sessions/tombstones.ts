@@ -1,6 +1,5 @@
 // Tombstones: the parts of deleted sessions that others inherit, and the parts of sessions that were imported with a
 // fork. Finds which parts are still needed, and removes the others.
-
 import type { Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

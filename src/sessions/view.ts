@@ -1,6 +1,5 @@
 // Views of a session at a head, or now: every kind of row is read by range over the lineage. There is no copy that
 // could disagree with the rows.
-
 import type { Counts } from "../contracts/heads.ts";
 import type { Invocation } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";

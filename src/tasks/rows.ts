@@ -1,5 +1,4 @@
 // Converts rows to boards and tasks, and back.
-
 import type { Guard, Write } from "../contracts/storage/commit.ts";
 import type { BoardRow, TaskRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

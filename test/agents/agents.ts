@@ -1,6 +1,5 @@
 // Which real agents the tests of this folder run. `npm test` has installed them (scripts/agents.ts); where that was not
 // possible the tests are left out by name, and in CI they fail.
-
 import { beforeEach, describe } from "vitest";
 import { type AgentPaths, installedAgents } from "../../scripts/agents.ts";
 

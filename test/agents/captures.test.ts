@@ -1,6 +1,5 @@
 // A rich session of the real Claude Code through the store: saved, its machine gone, put back in another home and another
 // directory. Whether it is whole is asked of the agent.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { beforeAll, expect, test } from "vitest";

@@ -1,6 +1,5 @@
 // What the real Claude Code leaves on disk, and what a resume brings back when its files are moved by hand. Everything
 // that captures rely on is pinned here: a new version of the agent that keeps something else makes a test red.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,5 @@
 // `holdfast capture` and `holdfast restore` with the real agents: what was said on a machine that is no more goes on on
 // another one, with all that belongs to it.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,5 @@
 // What a resumed session of rich.ts still has: the conversation, the task list, the memory of its sub-agent, the spilled
 // output and the files before its edits. Asked of the real agent, by what it does.
-
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import type { Machine, Machines } from "./machine.ts";

@@ -1,5 +1,4 @@
 // The machines by themselves: no process and no file of a test outlives it, whatever the agent does.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,7 +1,6 @@
 // A machine for a coding agent: a home of its own, a working directory of any name, and an environment that contains
 // nothing of the user that runs the tests. The agent talks to the fake APIs and to nothing else. A machine can die as a
 // container does: every process killed, the home gone.
-
 import { type ChildProcess, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,6 @@
 // A session of Claude Code goes on after every kind of change: of version, directory, home, user and engine, and after every signal.
 // `npm test` runs one of each kind with the version that is installed; `npm run test:long` installs the older versions and runs
 // every pair of them.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

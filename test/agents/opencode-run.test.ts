@@ -1,6 +1,5 @@
 // holdfast run with the real OpenCode: every version that is supported begins, dies with its machine, and goes on elsewhere
 // with all that it had; and the program is not started more often than it must be.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

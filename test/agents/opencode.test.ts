@@ -1,6 +1,5 @@
 // What the real OpenCode leaves on disk, and what its export and import carry to another machine. A new version of the
 // agent that keeps something else makes a test red.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";

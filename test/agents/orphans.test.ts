@@ -1,6 +1,5 @@
 // An agent that works on although its `holdfast run` was killed with -9, and runs that wait for another one or went apart from it:
 // the next run knows of both, and goes on from the right line.
-
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

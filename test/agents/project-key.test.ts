@@ -1,6 +1,5 @@
 // Where the real Claude Code keeps the transcript of a session, for working directories with names that have broken
 // others. The rule is stated here once more, in the test's own words: it must hold for the agent, not for our code.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

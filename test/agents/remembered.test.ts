@@ -1,6 +1,5 @@
 // What the real Claude Code and the store remember of a conversation: after moves with rewritten paths, after `holdfast run` was
 // killed beside its agent, and when the last save was never imported.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,5 @@
 // A session of Claude Code that leaves a file of every kind behind: large output, an edit and a new file under file
 // checkpoints, a sub-agent, a task list.
-
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";

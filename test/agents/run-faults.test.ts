@@ -1,6 +1,5 @@
 // holdfast run while its store fails or signals arrive: it is over within its grace time, the agent's own result stays, and what
 // was saved and what was not is said. The agent is a program that behaves like Claude Code, so that moments can be chosen.
-
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,5 @@
 // What `holdfast run` says and ends with: which secrets are in what it saved, that the agent was not started and what to do, and the
 // exit code after a signal.
-
 import type { ChildProcess } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import * as path from "node:path";

@@ -1,6 +1,5 @@
 // holdfast run with the real agents: a container works, dies with everything in it, and another one goes on, in another home
 // and another directory. What proves it is what the agent sent to the API.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,5 +1,4 @@
 // persistentQuery with the real SDK: everything of a session through the store's captures, and its entries as they come.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { beforeAll, expect, test } from "vitest";

@@ -1,6 +1,5 @@
 // The Claude Agent SDK of the agents under test. It is no dependency of this package, so the little that tests use of it
 // is typed here by its shape.
-
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Machine, type Machines, MODEL } from "./machine.ts";

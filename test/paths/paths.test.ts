@@ -1,6 +1,5 @@
 // docs/paths.md says which files a change travels through. Each table is compared with the files that really run code, in a
 // process of its own, and with what these files import: a file that is added to a path, or leaves it, fails here.
-
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
 // Agents for `holdfast worker` in the tests of this folder. What they do to the world is a line in a file.
-
 import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineAgent } from "../../src/index.ts";

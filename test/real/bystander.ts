@@ -1,6 +1,5 @@
 // A bystander of a tortured load: it appends to a session of its own, which no other process uses, and opens and closes
 // handles. Each call must end within a bound, and every acknowledged message must be there once.
-
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHoldfastError } from "../../src/contracts/errors.ts";

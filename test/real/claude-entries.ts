@@ -1,5 +1,4 @@
 // Entries that several processes write into one transcript, and a fold that shows which of them it has seen, in which order.
-
 import type { FoldSessionSummary, SessionStoreEntry } from "../../src/adapters/claude/entry.ts";
 
 export const KEY = { projectKey: "-srv-app", sessionId: "0c1d6a5e-0000-4000-8000-000000000001" };

@@ -1,5 +1,4 @@
 // A child that mirrors entries into the session store, batch by batch, and says "ack <writer> <first n>" for each batch.
-
 import { claudeSessionStore } from "../../src/adapters/claude/entry.ts";
 import { open } from "../../src/open.ts";
 import { counted, entryOf, KEY } from "./claude-entries.ts";

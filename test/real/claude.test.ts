@@ -1,5 +1,4 @@
 // The SessionStore of the Claude Agent SDK, written by several processes at once and by one that is killed.
-
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { claudeSessionStore } from "../../src/adapters/claude/entry.ts";
 import { open } from "../../src/open.ts";

@@ -1,6 +1,5 @@
 // Many processes and many handles on one store at once: every append gets its own seq, nothing is lost or doubled, and
 // nothing blocks: writers wait by timers, readers do not wait at all.
-
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";

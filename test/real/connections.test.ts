@@ -1,6 +1,5 @@
 // Connections that die at the worst moments, cut by a relay between the handle and PostgreSQL: the caller gets a typed
 // error that says to try again, the handle goes on, and the process lives.
-
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, afterEach, describe, expect, test } from "vitest";

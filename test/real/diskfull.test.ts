@@ -1,6 +1,5 @@
 // A disk that is full or may not be written to: a typed error, nothing half-written, and the same handle goes on as
 // soon as there is space again. Needs a small file system of its own, so it runs as root where mounting is permitted.
-
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";

@@ -1,6 +1,5 @@
 // What a session really holds, read through the public surface: contiguous from 1, a chain that verifies, and every
 // message word for word what its writer wrote.
-
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";

@@ -1,6 +1,5 @@
 // A process that freezes in the middle of a commit, holding the lock of a session's row: on PostgreSQL no other process
 // waits for it longer than a bounded time, and commits to other sessions do not wait at all.
-
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";

@@ -1,6 +1,5 @@
 // A PostgreSQL store whose process stops itself (SIGSTOP) in the middle of commits: the first trip has locked rows, the next is
 // not sent yet. It says "frozen" before; another process continues it.
-
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
 import { openOn } from "../../src/open.ts";

@@ -1,6 +1,5 @@
 // A child that stops itself (SIGSTOP) in the middle of a commit: the first trip has locked the session's row, the second is
 // not sent yet. When it is continued it says how its call ended: "ended ok", or "ended" and the code of the error.
-
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import { slow } from "./agents.ts";
 import { textOf } from "./examine.ts";

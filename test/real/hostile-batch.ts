@@ -1,6 +1,5 @@
 // A batch of hostile files read by a process of its own (bomb-reader.ts): every outcome is a typed error or a success that is
 // allowed, and the process stays small.
-
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,5 @@
 // Hostile bundles, transcripts and archives, generated from a seed: valid ones that are cut off or changed, forged lengths and
 // headers, bombs of every size, and all of these inside one another.
-
 import { createHash } from "node:crypto";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import {

@@ -1,6 +1,5 @@
 // Connections that the server ended while they were unused, and whose end this process has not seen because it stood
 // still: the next call finds that out before it sends anything, and uses another connection.
-
 import { afterAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";

@@ -1,5 +1,4 @@
 // A child that takes SQLite's write lock past Holdfast: "hold <ms>" keeps it that long, and "lock" until "unlock".
-
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";

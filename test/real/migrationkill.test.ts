@@ -1,6 +1,5 @@
 // Killing with -9 in the middle of a migration: the store is then as it was before, and the next one that opens it migrates
 // it with everything it held.
-
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
 import type { Dialect } from "../../src/storage/sql/driver.ts";

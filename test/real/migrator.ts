@@ -1,6 +1,5 @@
 // A child that migrates a store and stops in the middle: it says "stopped" after so many statements of the migration, and
 // then does nothing any more, inside of its transaction.
-
 import { realEnvironment } from "../../src/core/environment.ts";
 import type { Driver, Row } from "../../src/storage/sql/driver.ts";
 import { migrate } from "../../src/storage/sql/migrations.ts";

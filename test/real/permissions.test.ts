@@ -1,6 +1,5 @@
 // The modes of everything that the commands create, under the umask that hides nothing. `npm run torture -- --part permissions`
 // takes every umask.
-
 import { afterAll, expect, test } from "vitest";
 import { scaled } from "../../src/testing/scale.ts";
 import { createdUnder, EVERY_UMASK, exposedAmong } from "./permissions.ts";

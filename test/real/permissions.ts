@@ -1,6 +1,5 @@
 // Every command that creates files, as a process with a umask of its own: whatever appears is readable by its owner only. Each
 // step says what it creates, so that a command that stops writing a file is noticed too.
-
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";

@@ -1,6 +1,5 @@
 // How many connections a handle makes, what it does when the server has no room for more, which schema it opens, and what
 // it says when a role may not, or a server does not answer.
-
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";

@@ -1,6 +1,5 @@
 // A store behind a real PgBouncer: each schema is its own store, writes are as durable as without it, and a way of pooling
 // that cannot keep the store's promises is refused.
-
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { obtainPgBouncer, type PgBouncer, startPgBouncer } from "../../scripts/pgbouncer.ts";

@@ -1,6 +1,5 @@
 // Power loss on SQLite, which a kill does not show because the system keeps what a killed process wrote. Two ways: what
 // the disk may hold after a cut is rebuilt from the files, and the sync before each acknowledgement is seen by strace.
-
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";

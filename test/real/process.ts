@@ -1,6 +1,5 @@
 // Real processes for the tests of this folder. A child prints one line per thing it knows to be true, with a
 // synchronous write, so that what it said is known here even when it is killed in the next moment.
-
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import * as path from "node:path";

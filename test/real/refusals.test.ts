@@ -1,6 +1,5 @@
 // Stores that cannot be opened or were damaged, servers out of reach, handles that are closed: always a typed error
 // that names what happened, in reasonable time, never a crash and never wrong words.
-
 import { once } from "node:events";
 import * as fs from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";

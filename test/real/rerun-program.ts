@@ -1,6 +1,5 @@
 // The program of rerun.test.ts: a tool loop, run to its end. It is the same at every start, and knows nothing of those before.
 // It says "ready" when its store is open, "step" when the run goes on, "waits" when a person is asked, "end" with the value.
-
 import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatReply } from "../../src/contracts/chat.ts";

@@ -1,7 +1,6 @@
 // Restoring a session of Claude Code beside an attacker that exchanges a directory for a link and back, as fast as
 // possible. A round says how the restore ended and fails when a file was written outside, or when only some of the
 // files are there.
-
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -2,7 +2,6 @@
 // behind takes over: the handle has cached positions of sessions and agents that the server never had. A SQLite file is
 // restored only while no process has it open: under an open handle it is not the same file any more, which no store
 // survives.
-
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

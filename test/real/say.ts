@@ -1,5 +1,4 @@
 // How a child tells what it knows: a line, written before anything else happens.
-
 import { writeSync } from "node:fs";
 
 const nap = new Int32Array(new SharedArrayBuffer(4));

@@ -1,6 +1,5 @@
 // Killing with -9: writers on SQLite and on PostgreSQL, and the PostgreSQL server itself. Whatever was acknowledged is
 // there, once, and the chain holds. (For SQLite this says nothing about power loss: see powerloss.test.ts.)
-
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

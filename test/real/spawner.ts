@@ -1,6 +1,5 @@
 // A child that spawns, attaches and forks without end, several at a time, and says of each what it knows only after its
 // promise resolved: "begun <invocation> <callee>", "ended <invocation>", "forked <session> <source>", "head <session> <head>".
-
 import { open } from "../../src/open.ts";
 import { say } from "./say.ts";
 

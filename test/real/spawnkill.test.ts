@@ -1,6 +1,5 @@
 // Killing with -9 while sessions are spawned, attached to and forked: each of them is there whole or not at all, and
 // whatever was acknowledged is there.
-
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";

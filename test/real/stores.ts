@@ -1,5 +1,4 @@
 // Places for stores: fresh files in a scratch folder, and fresh schemas on a PostgreSQL server, all removed at the end.
-
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,5 @@
 // What a process asked of the disk and when, from strace's report, and whether each acknowledgement it wrote to its
 // standard output came after a sync of what belonged to it.
-
 import { spawnSync } from "node:child_process";
 
 /** Why strace cannot be used here; null when it can. */

@@ -1,6 +1,5 @@
 // The live tail across processes: what another process appends arrives soon, in order and without gaps, wherever the
 // tail starts and however slowly it is read, also when the PostgreSQL server goes away in between.
-
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { startPostgres } from "../../scripts/postgres.ts";

@@ -1,6 +1,5 @@
 // A run whose process was killed is continued at once on the same machine, long before its lease is over; a worker that is
 // alive, or of which nothing is known, keeps its run. Nothing here measures time: the leases are longer than the tests.
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

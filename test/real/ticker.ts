@@ -1,5 +1,4 @@
 // A child that measures its own event loop (a timer every 5 ms) while it opens the store, appends or reads.
-
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";

@@ -1,6 +1,5 @@
 // Agents for killing: what they do outside is a line in a file that no crash of theirs takes back, under the key they were
 // given, and what they were told is done is said before anything else happens.
-
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";

@@ -1,5 +1,4 @@
 // After torture: every run ended once and rightly, everything acknowledged is there, nothing that must not happen twice did.
-
 import assert from "node:assert/strict";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { LogEvent } from "../../src/contracts/log.ts";

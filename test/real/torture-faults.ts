@@ -1,6 +1,5 @@
 // What torture does to the processes of its load: kill and freeze workers, servers and poolers. Each fault goes on until the
 // deadline of its round and leaves everything running.
-
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";

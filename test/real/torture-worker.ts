@@ -1,5 +1,4 @@
 // A child that works on runs until it is told "stop", or killed: "ready" when it is at work, then what its agents say.
-
 import { createInterface } from "node:readline";
 import { open } from "../../src/open.ts";
 import { openFreezing } from "./freezing-store.ts";

@@ -1,5 +1,4 @@
 // Killing workers with -9 while they work on runs, and the PostgreSQL server under them. `npm run torture` goes on for longer.
-
 import { afterAll, describe, expect, test } from "vitest";
 import { startPostgres } from "../../scripts/postgres.ts";
 import { scaled } from "../../src/testing/scale.ts";

@@ -1,7 +1,6 @@
 // A load for torture: workers in processes of their own meet faults (torture-faults.ts), while a director begins runs, signals
 // them, ends their pauses and answers their questions. The director knows from what happened outside whether a step did. In
 // the end everything is compared with what was acknowledged and with what happened.
-
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";

@@ -1,6 +1,5 @@
 // SQLite's write-ahead log as bytes: a header of 32, then frames of 24 + a page. What a power cut leaves of it is made
 // here, from what was on the disk when a write was acknowledged and what came behind it.
-
 import * as fs from "node:fs";
 
 const HEADER = 32;

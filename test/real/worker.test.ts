@@ -1,6 +1,5 @@
 // `holdfast worker` as a real process: killed with -9 while it works on runs, another finishes them; told to stop, it drains.
 // And `holdfast demo`, which tells the same story.
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

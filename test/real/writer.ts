@@ -1,5 +1,4 @@
 // A child that appends and says "ack <session> <seq> <writer> <n>" for each message only after its promise resolved.
-
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";

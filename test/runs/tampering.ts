@@ -1,6 +1,5 @@
 // A run that was cut off in the middle of an iteration, and every way to damage what it goes on from: a byte of any column,
 // an event that is gone, moved, doubled or cut off. `asResumed` looks at what resume() looks at before anything is replayed.
-
 import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Json } from "../../src/contracts/json.ts";

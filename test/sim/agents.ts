@@ -1,5 +1,4 @@
 // Agents for simulations. What they do outside is counted by the simulated world, so their tools need do nothing but answer.
-
 import type { AgentDefinition } from "../../src/contracts/agent-definitions.ts";
 import type { Json } from "../../src/contracts/json.ts";
 import type { Tool } from "../../src/contracts/tools.ts";

@@ -1,6 +1,5 @@
 // Bugs planted to see them found, outside the product's code: between the rules and storage, or around the driver. Each is
 // one that an engineer could well make.
-
 import type { Commit, Outcome } from "../../src/contracts/storage/commit.ts";
 import type { Storage } from "../../src/contracts/storage/storage.ts";
 import { overrideStorage } from "../../src/core/storage-overrides.ts";

@@ -1,5 +1,4 @@
 // `npm test -- --changed` chooses every test that a change can affect.
-
 import { existsSync } from "node:fs";
 import * as path from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,6 +1,5 @@
 // Imports only go down the layers of ARCHITECTURE.md and the order of the nouns, never in a circle; and time, randomness and
 // databases are touched only where the tables below say. A new folder, package or clock is added here first.
-
 import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import * as path from "node:path";

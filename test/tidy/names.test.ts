@@ -1,7 +1,6 @@
 // Names that must be decoded are kept out: files, types and functions that are bare participles or prepositions, and words
 // that have another meaning in docs/glossary.md. A rule is a function from a file to complaints, so that each can be tried
 // on a file that breaks it.
-
 import { readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import ts from "typescript";

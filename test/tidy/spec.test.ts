@@ -1,6 +1,5 @@
 // SPEC.md and the tests name each other: every rule (`- **LG2** …`) is proven by a test whose title begins with its id
 // (`test("LG2 …")`), and no test claims to prove a rule that does not exist.
-
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import ts from "typescript";

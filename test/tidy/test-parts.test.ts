@@ -1,5 +1,4 @@
 // What `npm test` does in part, `npm run test:long` does in full: no test with a long form is in none of its parts.
-
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";

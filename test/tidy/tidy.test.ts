@@ -1,6 +1,5 @@
 // House rules that a machine can keep: file sizes and names, no unfinished marks, nothing of a developer's machine in
 // the tree. A rule is a function from file to complaints, so that each can be tried on a file that breaks it.
-
 import { readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,4 @@
 // Generated hostile files, batch after batch, each batch with a seed of its own and in a process of its own.
-
 import { randomInt } from "node:crypto";
 import { makeBombs } from "../real/bombs.ts";
 import { MOST_MB, readHostile } from "../real/hostile-batch.ts";

@@ -1,5 +1,4 @@
 // Changed bits anywhere in a store's file: the long form of test/check/flips.test.ts, as a process of its own.
-
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import * as path from "node:path";

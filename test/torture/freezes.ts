@@ -1,6 +1,5 @@
 // Workers stopped with SIGSTOP, at any moment and between two round trips of a commit, for less and for more than their lease, and
 // processes of the PostgreSQL server likewise. A bystander that shares nothing with them goes on within the bound of ST12.
-
 import { type PostgresServer, startPostgres } from "../../scripts/postgres.ts";
 import { type BystanderOptions, bystander } from "../real/bystander.ts";
 import { schemaOn, TestStores } from "../real/stores.ts";

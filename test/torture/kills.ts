@@ -1,5 +1,4 @@
 // Workers killed with -9 at random moments and started again, and on PostgreSQL the server under them too.
-
 import { startPostgres } from "../../scripts/postgres.ts";
 import { schemaOn, TestStores } from "../real/stores.ts";
 import { killServer, killWorkers } from "../real/torture-faults.ts";

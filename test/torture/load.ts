@@ -1,5 +1,4 @@
 // The load of torture (test/real/torture.ts), round after round on one store until the time is over.
-
 import { Torture, type TortureOptions } from "../real/torture.ts";
 import { addTally, emptyTally, type Tally } from "../real/torture-faults.ts";
 import type { TortureContext } from "./part.ts";

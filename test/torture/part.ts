@@ -1,5 +1,4 @@
 // What a part of `npm run torture` is, and how it divides its time.
-
 import type { Engine } from "../real/stores.ts";
 
 export interface TortureContext {

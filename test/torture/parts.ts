@@ -1,5 +1,4 @@
 // The parts of `npm run torture`, in the order in which they run.
-
 import { bombs } from "./bombs.ts";
 import { flips } from "./flips.ts";
 import { freeze } from "./freezes.ts";

@@ -1,5 +1,4 @@
 // The modes of what every command creates, with each umask once: more rounds would say nothing more.
-
 import assert from "node:assert/strict";
 import { createdUnder, EVERY_UMASK, exposedAmong } from "../real/permissions.ts";
 import type { TorturePart } from "./part.ts";

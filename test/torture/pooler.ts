@@ -1,6 +1,5 @@
 // Two stores, each a schema of one database, behind one real PgBouncer: the load of torture runs on both at once, while workers
 // and PgBouncer itself are killed and started again. Each store holds its own runs and no others.
-
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { obtainPgBouncer, type PgBouncerProgram, startPgBouncer } from "../../scripts/pgbouncer.ts";

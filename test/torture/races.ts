@@ -1,5 +1,4 @@
 // Restores beside a directory that is exchanged for a link and back, for as long as there is time.
-
 import { raceOnce, SWAPPED } from "../real/restore-race.ts";
 import type { TorturePart } from "./part.ts";
 

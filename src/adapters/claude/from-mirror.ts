@@ -1,6 +1,5 @@
 // Restores from the mirror: if a process was killed between an entry and the next capture, the mirror has more than the capture, and the
 // captured transcripts are completed with the mirrored entries.
-
 import { readContent } from "../../coding/capture-source.ts";
 import { entryIn, isMirror, MIRROR, mirroredId } from "../../coding/conversation/sdk-mirror.ts";
 import type { Capture, CapturedFile } from "../../contracts/captures.ts";

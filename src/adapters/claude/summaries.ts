@@ -1,7 +1,6 @@
 // Summaries of sessions, made by the SDK's own fold. Each is stored in the session's state with the last message that it includes, so
 // that the next fold continues there, in the order of the log. So no entry is left out or counted twice, after any failure and with
 // concurrent appends. Summaries are written by compare-and-set.
-
 import { isDeepStrictEqual } from "node:util";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";

@@ -1,5 +1,4 @@
 // Gives a mirrored session its first prompt as title, like an import does. A session with a title is not read again.
-
 import { readClaude } from "../../coding/conversation/claude.ts";
 import { firstPrompt } from "../../coding/conversation/session-metadata.ts";
 import { titleOf } from "../../coding/conversation/short-text.ts";

@@ -1,7 +1,6 @@
 // A session that the caller passes in instead of a store: with --from, AGENT_SESSION_FILE, or as base64 in
 // AGENT_SESSION_BLOB. It is a bundle, or a single transcript, compressed or not; then AGENT_SESSION_ID or --session-id
 // names the session. It may be hostile.
-
 import { readCaptureBundle } from "../../captures/bundle.ts";
 import { singleTranscript, sourceInMemory } from "../../coding/capture-source.ts";
 import { checkSessionId } from "../../coding/claude/session-files.ts";

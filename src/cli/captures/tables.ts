@@ -1,5 +1,4 @@
 // Tables and texts that show captures to people.
-
 import { countByRole } from "../../coding/local-agent.ts";
 import type { Capture, CapturedFile, CapturesRemoved } from "../../contracts/captures.ts";
 import { AGENT_NAMES } from "../../core/agent-sessions.ts";

@@ -1,7 +1,6 @@
 // What `holdfast run` acquires before it starts the agent: the store, and the claim on the request. It does not start
 // the agent without them, because the agent's work would be lost, or would diverge from that of another run.
 // --wait-store and --wait make it wait for them.
-
 import { stat } from "node:fs/promises";
 import * as path from "node:path";
 import { exitCodeOf } from "../../coding/supervisor/agent-process.ts";

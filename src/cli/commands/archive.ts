@@ -1,5 +1,4 @@
 // holdfast export and import: writes sessions to files and reads them back.
-
 import type { ImportReport } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/locators.ts";

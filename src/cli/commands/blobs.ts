@@ -1,5 +1,4 @@
 // holdfast blobs: stores, lists, reads and deletes content-addressed bytes.
-
 import type { BlobReferrer, BlobStat, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";

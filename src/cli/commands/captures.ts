@@ -1,5 +1,4 @@
 // holdfast captures: lists, keeps and deletes the saved sessions of coding agents.
-
 import {
   describeExpiry,
   expiredCaptures,

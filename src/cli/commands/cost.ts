@@ -1,5 +1,4 @@
 // holdfast cost: what calls to models took and cost.
-
 import { addSpending } from "../../archive/spending.ts";
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";

@@ -1,6 +1,5 @@
 // Where heads stand among messages, what a range at a head shows, what a fork does not have, what state became: on real
 // stores, as people see it and as programs get it.
-
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,5 +1,4 @@
 // holdfast heads: lists the published points of a session.
-
 import type { Head } from "../../contracts/heads.ts";
 import type { Command, CommandGroup } from "../command-line.ts";
 import { type HeadMark, marksOf } from "../head-marks.ts";

@@ -1,5 +1,4 @@
 // holdfast query: answers Datalog queries over all facts of the store, as a table or as JSON, and explains their SQL.
-
 import type { Json } from "../../contracts/json.ts";
 import type { Explanation, Querying } from "../../contracts/query.ts";
 import { QUERY_VERBS } from "../../contracts/verbs/store.ts";

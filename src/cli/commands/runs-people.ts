@@ -1,5 +1,4 @@
 // holdfast runs pending, approve, deny: lists the questions of runs to people, and answers them.
-
 import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";

@@ -1,5 +1,4 @@
 // holdfast runs show: shows one run with the timeline of its iterations and steps.
-
 import type { Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";

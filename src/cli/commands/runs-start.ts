@@ -1,5 +1,4 @@
 // holdfast runs start: starts a run of an agent that a module exports.
-
 import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { RunResult } from "../../contracts/run-results.ts";

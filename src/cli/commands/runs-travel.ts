@@ -1,5 +1,4 @@
 // holdfast runs retry, fork, rewind: continues a run where it ended, or from one of its iterations.
-
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import type { Runs } from "../../contracts/runs.ts";

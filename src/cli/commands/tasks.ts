@@ -1,6 +1,5 @@
 // holdfast tasks: the Kanban boards of a session. --json prints the field names of the task list contract
 // (adapters/task-list.ts). A user can name a session for its root board, and a task by its number on the board.
-
 import { taskListOf } from "../../adapters/task-list.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";

@@ -1,5 +1,4 @@
 // The live display of the demo: follows a session's log, as any other process could, and prints each step when it ends.
-
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";

@@ -1,5 +1,4 @@
 // The one question of the demo, for the person at the terminal.
-
 import type { Answer } from "../../contracts/decisions.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Context } from "../command-line.ts";

@@ -1,6 +1,5 @@
 // The takeover that the demo shows: a worker process is killed in the middle of a payment, and another one continues
 // its run.
-
 import type { Answer } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";

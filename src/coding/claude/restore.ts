@@ -1,7 +1,6 @@
 // Restores a session of Claude Code, under the key of the directory in which the agent will continue it. All files are written and
 // verified in a temporary folder first; the transcript is moved last, so that the agent finds the whole session or none. A file that
 // exists already is compared with the captured one: it may be the same, older, newer, or have continued differently.
-
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, lstat, open, readFile, realpath } from "node:fs/promises";

@@ -1,5 +1,4 @@
 // Summarises a stored conversation by its tool calls: files changed, commands, the task list, and calls without a result.
-
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/session.ts";
 import { isObject } from "../../core/check.ts";

@@ -1,6 +1,5 @@
 // Reads one line of a Claude Code transcript (2.0 to 2.1): an entry of the chain of messages, other information, or nothing that concerns
 // the conversation. The formats differ by version and are not documented, so every field is checked.
-
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
 import { isObject } from "../../core/check.ts";

@@ -4,7 +4,6 @@
 // A user may write a prompt that begins like a digest, so only an exact digest is recognised: at the beginning of a prompt, the whole
 // header, each quoted line with its mark, then the end. With any other line it is an ordinary prompt. The store has the whole message, and
 // a handover says that it leaves something out, so a forged digest hides nothing from a reader of the messages.
-
 import type { ConversationMessage } from "./conversation.ts";
 import { escapeControls } from "./short-text.ts";
 

@@ -1,5 +1,4 @@
 // How rules commit payloads together with rows, wherever the bytes are stored.
-
 import type { BlobWrite, Commit, Guard, Write } from "./commit.ts";
 import type { StoredPayload } from "./rows.ts";
 

@@ -1,6 +1,5 @@
 // Portable rows: the form in which rows leave one store and enter another. They have the same columns, with ids and hashes in place of a
 // database's own numbers (rule ST5). The reads, the writes and the file of an archive are all derived from this one list.
-
 import type { ColumnType, TableShape } from "./table-shape.ts";
 import { TABLES } from "./tables.ts";
 

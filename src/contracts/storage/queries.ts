@@ -1,5 +1,4 @@
 // The named reads of storage, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
-
 import type { BlobQueries } from "./blob-queries.ts";
 import type { CaptureQueries } from "./capture-queries.ts";
 import type { CheckQueries } from "./check-queries.ts";

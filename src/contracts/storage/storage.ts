@@ -1,7 +1,6 @@
 // The interface of storage (floor 1) for the rules (floor 2): one write verb that takes data, and named reads. Promise:
 // a commit happens whole or not at all; it is durable when it is acknowledged; its guards were true at the moment it
 // happened; events get contiguous seqs and their chain hashes inside it; a read sees every acknowledged commit.
-
 import type { Environment } from "../environment.ts";
 import type { Commit, Outcome } from "./commit.ts";
 import type { EngineReport } from "./engine-report.ts";

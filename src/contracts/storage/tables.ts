@@ -1,6 +1,5 @@
 // The tables as stored, in terms that both engines share; docs/format.md says what each column means. A statement is
 // generated from these lists once, so that its text is constant; a test compares them with what the migrations created.
-
 import { BLOB_TABLES } from "./blob-tables.ts";
 import { RUN_TABLES } from "./run-tables.ts";
 import type { ColumnType, TableShape } from "./table-shape.ts";

@@ -1,5 +1,4 @@
 // The verbs of sessions.
-
 import type { ContextOptions } from "../context.ts";
 import type { Sessions } from "../sessions.ts";
 import {

@@ -1,6 +1,5 @@
 // The vocabulary in which verbs are declared: how a verb answers, and what each of its parameters may be. A declaration is plain
 // data that JSON Schema can express. core/arguments.ts checks arguments by it, and core/verbs.ts binds an implementation to it.
-
 import type { AgentDefinition, AnyAgent } from "../agent-definitions.ts";
 import type { LimitName } from "../limits.ts";
 import type { At, Locator } from "../locators.ts";

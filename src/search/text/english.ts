@@ -1,6 +1,5 @@
 // The English stemmer of Snowball ("Porter2"), written from its description at https://snowballstem.org/algorithms/english/stemmer.html,
 // as of Snowball 3. Words come in lower case; a y that stands for a consonant is written Y while the steps run.
-
 import { createSuffixTable, dropLast, findSuffix, isOneOf, isOtherThan, regionStart } from "./suffixes.ts";
 
 const VOWELS = "aeiouy";

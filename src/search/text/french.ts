@@ -1,7 +1,6 @@
 // The French stemmer of Snowball, written from its description at https://snowballstem.org/algorithms/french/stemmer.html, as of
 // Snowball 3. Words come in lower case. While the steps run, a u, i or y that is no vowel of its own is written in upper case, and
 // ë and ï are written He and Hi, so that endings which begin with them are found.
-
 import {
   afterVowel,
   createSuffixTable,

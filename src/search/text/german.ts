@@ -1,6 +1,5 @@
 // The German stemmer of Snowball, written from its description at https://snowballstem.org/algorithms/german/stemmer.html, as of
 // Snowball 3: "ae" counts as "ä". Words come in lower case; a u or y between vowels is written U or Y while the steps run.
-
 import { createSuffixTable, dropLast, findSuffix, isOneOf, regionStart } from "./suffixes.ts";
 
 const VOWELS = "aeiouyäöü";

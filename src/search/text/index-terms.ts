@@ -1,6 +1,5 @@
 // From a word as it is written to the term that the index has for it: NFKC, lower case, stem, no accents. The stemmers know the
 // accents of their languages, so those go last. English knows none: there they go first, so that "résumé" is found by "resume".
-
 import { stem, TEXT_LANGUAGES, type TextLanguage } from "./stem.ts";
 
 /** Code units of a term. A longer word is cut, in texts and in queries alike. */

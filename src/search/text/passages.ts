@@ -1,6 +1,5 @@
 // Cuts a long text into passages of about 75 words, so that a hit says where in it the answer stands, and a long message does not
 // win by its length. A passage ends where a paragraph, a line or a sentence ends, if one does within 60 to 90 words.
-
 import type { Token } from "./tokenise.ts";
 
 export interface Passage {

@@ -1,6 +1,5 @@
 // The query language of the text search: words, "phrases", prefix*, -excluded and field:value. Whatever is none of these is text
 // to search for, so that no input is an error. The result is plain data; callers bind it, and never put it into SQL.
-
 import { kindAt, SEPARATOR, UNSPACED, widthAt } from "./characters.ts";
 import type { TextLanguage } from "./stem.ts";
 import { isStopWord } from "./stop-words.ts";

@@ -1,6 +1,5 @@
 // The Russian stemmer of Snowball, written from its description at https://snowballstem.org/algorithms/russian/stemmer.html.
 // Words come in lower case. Every suffix, and each letter that must stand before one, lies in RV, the part after the first vowel.
-
 import { afterConsonant, afterVowel, createSuffixTable, dropLast, findSuffix, regionStart } from "./suffixes.ts";
 
 const VOWELS = "аеиоуыэюя";

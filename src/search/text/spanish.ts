@@ -1,6 +1,5 @@
 // The Spanish stemmer of Snowball, written from its description at https://snowballstem.org/algorithms/spanish/stemmer.html, as of
 // Snowball 3. Words come in lower case.
-
 import {
   afterConsonant,
   afterVowel,

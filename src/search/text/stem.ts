@@ -1,6 +1,5 @@
 // A word's stem, by the Snowball algorithm of its language: what "connects", "connected" and "connection" have in common. Each
 // stemmer gives exactly what Snowball 3 gives; `npm run stems` compares them with Snowball's vocabularies.
-
 import { stemEnglish } from "./english.ts";
 import { stemFrench } from "./french.ts";
 import { stemGerman } from "./german.ts";

@@ -1,7 +1,6 @@
 // Words that say how the others belong together, and so are in nearly every text. Queries go without them; the index has them, so
 // that a phrase is found as it was written. Each list is made from the grammar of its language: articles, pronouns, prepositions,
 // conjunctions, auxiliary verbs, words that ask. They are written as tokenise(text, "none") gives them, and as English joins them.
-
 import { once } from "../../core/memoize.ts";
 import type { TextLanguage } from "./stem.ts";
 

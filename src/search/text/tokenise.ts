@@ -4,7 +4,6 @@
 // A word is a run of letters and digits. All else separates: foo_bar, src/open.ts, v1.2.3, an e-mail address and a URL become
 // their parts, at consecutive positions, and are found as a whole by a phrase. A word in camel case is followed by its parts, all
 // at its position. Scripts that write no spaces become overlapping pairs of letters.
-
 import { camelCaseParts } from "./camel-case.ts";
 import { isApostrophe, kindAt, MARK, UNSPACED, WORD, widthAt } from "./characters.ts";
 import { asciiTerm, foldLetter, TERM_LENGTH_MAX, unicodeTerms } from "./index-terms.ts";

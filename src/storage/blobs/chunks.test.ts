@@ -1,5 +1,4 @@
 // Cuts depend on content alone: not on how the input arrives, nor on what was changed elsewhere in it.
-
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

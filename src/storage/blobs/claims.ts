@@ -1,6 +1,5 @@
 // What keeps a blob alive, as read from its row: references, a pin, time left, a blob that holds it. A commit that
 // deletes or reshapes a blob guards these values as they were read, so that a concurrent put makes it decide again.
-
 import type { BlobWrite, Guard } from "../../contracts/storage/commit.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
 

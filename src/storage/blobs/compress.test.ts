@@ -1,5 +1,4 @@
 // Packing gives back what was packed, and damage of every kind is DamagedBytes, never a crash or unbounded memory.
-
 import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,4 @@
 // Damage done to the rows and files of blobs: it is noticed, named, and reaches no further than its part.
-
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

@@ -1,5 +1,4 @@
 // The file backend keeps whole files or none, never leaves its directory, and lists what a crash left behind.
-
 import {
   chmodSync,
   existsSync,

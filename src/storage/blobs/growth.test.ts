@@ -1,6 +1,5 @@
 // Growing blobs on the disk: what 50 versions of a transcript cost, what happens to two that diverge, and what is left
 // when the longest is deleted.
-
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

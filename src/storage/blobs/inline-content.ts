@@ -1,6 +1,5 @@
 // Short contents are stored inline in the rows of their messages, but their refs can be resolved like those of blobs.
 // An index finds them by hash. Only a lookup updates the index, so that appends do not pay for it.
-
 import type { BlobWrite, Guard, Write } from "../../contracts/storage/commit.ts";
 import type { Queries } from "../../contracts/storage/queries.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";

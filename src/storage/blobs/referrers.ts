@@ -1,5 +1,4 @@
 // The rows that refer to a blob, as callers get them.
-
 import type { BlobReferrer } from "../../contracts/blobs.ts";
 import type { ReferrerRow } from "../../contracts/storage/blob-queries.ts";
 import { rowId } from "../../core/row-id.ts";

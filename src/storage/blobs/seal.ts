@@ -1,6 +1,5 @@
 // Seals a segment: compresses its frames into one frame that depends on nothing, computes its hash, and drops bytes
 // that no blob reaches. Growth may open a sealed segment that is not full again: then its frame is the first of many.
-
 import type { Write } from "../../contracts/storage/commit.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { sha256 } from "../../core/bytes.ts";

@@ -1,5 +1,4 @@
 // Segments round-trip at every boundary, store about what is appended, and keep damage inside themselves.
-
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

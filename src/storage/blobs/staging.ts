@@ -1,7 +1,6 @@
 // Stores many blobs of any size before the commit with the rows that refer to them. The blobs are written in commits of
 // a few megabytes, and a holder row (form 4) keeps them until that commit takes them over. After a crash the holder
 // expires, and with it every blob that no other row needs.
-
 import type { BlobWrite, Write } from "../../contracts/storage/commit.ts";
 import type { ArrivingBlob, BlobStaging } from "../../contracts/storage/payloads.ts";
 import { sameBytes, sha256 } from "../../core/bytes.ts";

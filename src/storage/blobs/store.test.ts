@@ -1,6 +1,5 @@
 // What the contract suites cannot see of the blob store: rows that change between being read and being deleted, uploads
 // that never end, bytes without rows and rows without bytes, memory, and many callers doing everything at once.
-
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,6 @@
 // The upload of a large blob. Its chunks are written in commits of a few megabytes. Until the last commit, a holder row
 // (form 4) with a random name keeps them. So chunks always have an owner, the owner expires after a crash, and the last
 // commit only moves the chunks to the blob.
-
 import type { BlobWrite, Commit, Refusal, Write } from "../../contracts/storage/commit.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { sha256, toHex } from "../../core/bytes.ts";

@@ -1,6 +1,5 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
-
 import type { Commit, FoundRows, Guard, Outcome, SessionUse } from "../../contracts/storage/commit.ts";
 import type { BranchPositionRow } from "../../contracts/storage/lineage-queries.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";

@@ -1,7 +1,6 @@
 // What the SQL implementation needs from an engine. A write transaction is a plan: a generator that yields round trips
 // of statements and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
-
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { EngineReport } from "../../contracts/storage/engine-report.ts";
 import type { QueryName } from "../../contracts/storage/queries.ts";

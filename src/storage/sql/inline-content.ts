@@ -1,6 +1,5 @@
 // Inline content by its hash. It is in the rows of its messages, and hashing on every append would cost as much as the
 // append itself; so this index is derived, lags behind, and a lookup brings it up to date.
-
 import { keepCounter } from "./checksum.ts";
 
 /** This prefix of a hash finds the row, which contains the whole hash. */

@@ -1,5 +1,4 @@
 // The statements that write rows, made from the tables' lists: insert, put (replace the row with this key), remove.
-
 import type { ColumnType, TableShape } from "../../contracts/storage/table-shape.ts";
 import { TABLES, type TableName } from "../../contracts/storage/tables.ts";
 import { memoize } from "../../core/memoize.ts";

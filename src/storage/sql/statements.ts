@@ -1,5 +1,4 @@
 // Every constant text of the store by name: named reads, named changes, guards. A test prints them all for both engines.
-
 import type { GuardName } from "../../contracts/storage/commit.ts";
 import type { QueryName } from "../../contracts/storage/queries.ts";
 import type { StatementName } from "../../contracts/storage/statement-names.ts";

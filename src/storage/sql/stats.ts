@@ -1,5 +1,4 @@
 // The statistics of a store in SQL. Each is one scan; people run them, and they are on no hot path.
-
 import { TABLES } from "../../contracts/storage/tables.ts";
 import { IN_PART } from "../../core/session-lookup.ts";
 

@@ -1,6 +1,5 @@
 // Storage over an engine's driver: the commit queue, the named reads, the check of the schema beside them, and the waker of
 // readers that wait for a session. openStorage() measures the engine's clock, migrates the schema and reads the store's id.
-
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { StoreClock, StoreInfo } from "../../contracts/holdfast.ts";

@@ -1,5 +1,4 @@
 // The data of the model: a list of sessions, each with all of its content.
-
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import type { At } from "../../contracts/locators.ts";

@@ -1,6 +1,5 @@
 // The client of a scenario: its own store, agents whose effects are counted, and calls that retry while a store
 // fails, as any client must.
-
 import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import type { AnswerInput } from "../../contracts/decisions.ts";
 import type { Environment } from "../../contracts/environment.ts";

@@ -1,6 +1,5 @@
 // The effects outside the store, by tools and models of agents: counts what was really done under each key,
 // and makes calls fail.
-
 import type { AgentDefinition, AnyAgent, Iteration, SpawnOptions } from "../../contracts/agent-definitions.ts";
 import type { Json } from "../../contracts/json.ts";
 import type { Model, ModelReply } from "../../contracts/models.ts";

@@ -1,7 +1,6 @@
 // One simulation: workers, a client that runs a scenario and a person that answers questions, each a process with a
 // its own store on one real SQLite file, with faults; then the invariants are checked. The seed decides everything.
 // The file is the store's own, or that of a simulated server.
-
 import type { AgentDefinition, AnyAgent } from "../../contracts/agent-definitions.ts";
 import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";

@@ -1,6 +1,5 @@
 // Lineage suite: what hides what, and which part of it is read. A clear hides what a fork inherited, and a value hides
 // the ones before it, also when the session that held it is gone.
-
 import assert from "node:assert/strict";
 import type { View } from "../../contracts/lineage.ts";
 

@@ -1,5 +1,4 @@
 // What others see of runs: the trace of why something happened, and what a worker says of its work.
-
 import assert from "node:assert/strict";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";

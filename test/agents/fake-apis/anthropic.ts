@@ -1,5 +1,4 @@
 // The Anthropic Messages API: a request read as a conversation, a reply written as a message or as its stream.
-
 import { type ApiError, type Conversation, type Reply, type Turn, withoutReminders } from "./script.ts";
 import { fingerprint, pieces, promptTokens, tokensOf } from "./usage.ts";
 

@@ -1,5 +1,4 @@
 // The OpenAI Chat Completions API: a request read as a conversation, a reply written as a completion or as its stream.
-
 import type { ApiError, Conversation, Reply } from "./script.ts";
 import { fingerprint, pieces, promptTokens, tokensOf } from "./usage.ts";
 

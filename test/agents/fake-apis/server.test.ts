@@ -1,5 +1,4 @@
 // The fake APIs by themselves, over HTTP as an agent speaks to them. What the agents make of it is tested in ../.
-
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

@@ -1,6 +1,5 @@
 // A fake Anthropic Messages API and a fake OpenAI Chat Completions API on one loopback port, so that real coding agents
 // run without a model, a key or the internet. It keeps no state but the log of what it received (script.ts says why).
-
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";

@@ -1,5 +1,4 @@
 // What both APIs say about sizes, and the pieces in which they stream.
-
 import { createHash } from "node:crypto";
 import type { Conversation } from "./script.ts";
 

@@ -1,6 +1,5 @@
 // PostgreSQL through postgres.js. A trip of a plan is pipelined: BEGIN goes with the first one, COMMIT with the last, so
 // that a plan of one trip is one round trip. Every handle has its own connections, whose search_path is the store's schema.
-
 import type { EngineReport } from "../../../contracts/storage/engine-report.ts";
 import type { InspectLimits } from "../../../contracts/storage/storage.ts";
 import { TABLES } from "../../../contracts/storage/tables.ts";

@@ -1,6 +1,5 @@
 // The connections of one handle, at most `size` of them. A connection serves one transaction, or any number of single
 // reads at once. If none is free, callers wait in order. A lost connection fails only its own statements.
-
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import { randomShare } from "../../../core/backoff.ts";

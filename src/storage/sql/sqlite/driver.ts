@@ -1,6 +1,5 @@
 // SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
 // two handles on a file never block each other's event loop: a handle that finds the file locked waits by timers.
-
 import { statSync } from "node:fs";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
