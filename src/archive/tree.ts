@@ -1,6 +1,5 @@
 // Reads sessions as a graph: each with its branches, heads, the session that it was derived from, and the sessions that it invoked.
 import type { Tree, TreeSession } from "../contracts/archive.ts";
-
 import type { Locator } from "../contracts/locators.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import type { PortableRow } from "../contracts/storage/portable-rows.ts";

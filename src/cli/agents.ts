@@ -5,7 +5,6 @@ import { pathToFileURL } from "node:url";
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
-
 import { WORKER_OPTIONS } from "../contracts/verbs/runs.ts";
 import type { Arguments, Context } from "./command-line.ts";
 import { fileFailure } from "./failure.ts";
@@ -69,10 +68,7 @@ function exportedAgents(module: Readonly<Record<string, unknown>>): readonly Age
   return [...defaults, ...Object.values(named).filter(isAgent)] as readonly AgentDefinition[];
 }
 
-/**
- * Warns about a slow module: a module that executes a run at its top level finishes loading only when that run has
- * ended.
- */
+/** Warns about a slow module: one that executes a run at its top level finishes loading only when that run has ended. */
 async function reportSlowLoad<T>(file: string, { output }: LoadContext, work: () => Promise<T>): Promise<T> {
   const slow = setTimeout(() => {
     void output.complaint(

@@ -4,7 +4,6 @@ import { constants, createReadStream } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
 import * as path from "node:path";
 import type { Blobs } from "../contracts/blobs.ts";
-
 import { HoldfastError } from "../contracts/errors.ts";
 import { OpenDirectory } from "../core/open-directory.ts";
 import type { Context } from "./command-line.ts";

@@ -1,7 +1,6 @@
 // Builds the timeline of a run from its events: iterations and their steps, attempts, takeovers by workers, and
 // decisions of people.
 import type { Decision } from "../contracts/decisions.ts";
-
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import { plainObject } from "../core/decode.ts";

@@ -9,7 +9,6 @@ import type { At } from "./locators.ts";
 import type { LogEvent } from "./log.ts";
 import type { Run, RunError, RunLimits } from "./run-record.ts";
 import type { RunResult } from "./run-results.ts";
-
 import type { ExecuteOptions, ResumeOptions } from "./run-waits.ts";
 import type { Step } from "./steps.ts";
 import type { Token, Worker, WorkerOptions } from "./workers.ts";

@@ -2,7 +2,6 @@
 // notifications are lost.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";

@@ -1,7 +1,6 @@
 // The options of a tool loop, and the types of its agent.
 import type { AgentDefinition, Iteration } from "../contracts/agent-definitions.ts";
 import type { ChatReply } from "../contracts/chat.ts";
-
 import type { ContextOptions } from "../contracts/context.ts";
 import type { RunLimits } from "../contracts/run-record.ts";
 import type { ToolWithSchema } from "../contracts/tools.ts";

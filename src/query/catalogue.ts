@@ -1,7 +1,6 @@
 // The catalogue: every attribute a query can name, and nothing else. Names stay when tables change; a new version of
 // the catalogue only adds names. The text of messages and other payloads cannot be queried: facts contain their refs.
 import type { Querying } from "../contracts/query.ts";
-
 import { editDistance } from "../core/distance.ts";
 import { once } from "../core/memoize.ts";
 import type { Attribute as Named } from "./ast.ts";

@@ -76,10 +76,13 @@ function renameClause(clause: Clause, rename: Rename, build: Build): Clause {
       return { ...clause, ...flow, entity: renameTerm(clause.entity, rename), value: renameTerm(clause.value, rename) };
     case "predicate":
       return { ...clause, ...flow, args: clause.args.map((arg): Argument => renameTerm(arg, rename)) };
-    case "function": {
-      const args = clause.args.map((arg): Argument => renameTerm(arg, rename));
-      return { ...clause, ...flow, args, to: rename(clause.to) };
-    }
+    case "function":
+      return {
+        ...clause,
+        ...flow,
+        args: clause.args.map((arg): Argument => renameTerm(arg, rename)),
+        to: rename(clause.to),
+      };
     case "missing":
       return { ...clause, ...flow, entity: renameTerm(clause.entity, rename) as EntityTerm };
     case "get-else":

@@ -3,7 +3,6 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { SessionSteps } from "../contracts/session-steps.ts";
-
 import { checkRecord, checkText } from "../core/check.ts";
 import { appendCommit, type PreparedMessage, prepareMessage } from "../history/append.ts";
 import { coverageUpTo, readySummary } from "../sessions/compact.ts";

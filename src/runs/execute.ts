@@ -5,7 +5,6 @@ import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunResult } from "../contracts/run-results.ts";
 import type { ResumeOptions, RunWait } from "../contracts/run-waits.ts";
-
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

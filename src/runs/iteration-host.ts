@@ -2,7 +2,6 @@
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { Json } from "../contracts/json.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
-
 import type { EventDraft } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";

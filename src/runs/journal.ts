@@ -3,7 +3,6 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { RunError } from "../contracts/run-record.ts";
-
 import type { Step } from "../contracts/steps.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { JournalRow, RunRow } from "../contracts/storage/run-queries.ts";

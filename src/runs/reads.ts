@@ -5,7 +5,6 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { SessionSteps } from "../contracts/session-steps.ts";
-
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { MessageRow } from "../contracts/storage/rows.ts";

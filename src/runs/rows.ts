@@ -1,7 +1,6 @@
 // Converts rows of runs to the runs that callers get, with their result or error, and their open questions to a person.
 // Finds runs by id.
 import type { Decision } from "../contracts/decisions.ts";
-
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Run, RunError, RunLimits } from "../contracts/run-record.ts";

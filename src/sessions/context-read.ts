@@ -2,7 +2,6 @@
 // reads all of them; with a budget it reads pages from the newest message back, so that a long past costs nothing if
 // only its end fits.
 import type { Context } from "../contracts/context.ts";
-
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { isHidden, type LineageStretch, NOW } from "../core/lineage.ts";

@@ -1,7 +1,6 @@
 // The context of a model call: the stored messages at a position, from the last compaction on, repaired, and cut to a
 // budget.
 import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
-
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { MessageRow } from "../contracts/storage/rows.ts";

@@ -14,9 +14,7 @@ export interface KeptRange {
   readonly upTo: number;
 }
 
-/**
- * The ranges of the session's own branches that live forks inherit: from where they branched off back to the beginning.
- */
+/** The ranges of the session's own branches that live forks inherit: from where they branched off back to the beginning. */
 export async function findInheritedRanges(storage: Storage, no: number): Promise<readonly KeptRange[]> {
   const upTo = new Map<number, number>();
   for (const cut of await storage.query("branches.needed", { session: no })) {

@@ -2,7 +2,6 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import type { Runs } from "../../contracts/runs.ts";
-
 import type { Step } from "../../contracts/steps.ts";
 import type { Arguments, Command, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";

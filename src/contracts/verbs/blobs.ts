@@ -1,6 +1,5 @@
 // The verbs of blobs.
 import type { Blobs } from "../blobs.ts";
-
 import {
   BOOLEAN,
   checked,

@@ -4,7 +4,6 @@ import type { Json, JsonObject } from "../../contracts/json.ts";
 import type { At } from "../../contracts/locators.ts";
 import type { Message } from "../../contracts/messages.ts";
 import type { Session } from "../../contracts/session.ts";
-
 import type { Board, Task } from "../../contracts/tasks.ts";
 
 /** A message and its position among all messages of the store. */

@@ -2,7 +2,6 @@
 // the ones before it, also when the session that held it is gone.
 import assert from "node:assert/strict";
 import type { View } from "../../contracts/lineage.ts";
-
 import { refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 

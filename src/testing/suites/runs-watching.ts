@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Step } from "../../contracts/steps.ts";
-
 import type { WorkerNote } from "../../contracts/workers.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
