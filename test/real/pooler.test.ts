@@ -136,11 +136,12 @@ describe("behind PgBouncer", () => {
     const { url, direct } = await behind({ pool_mode: "transaction" });
     const schema = new URL(direct).searchParams.get("schema") ?? "";
     const [reader, writer] = [await open(url(schema)), await open(url(schema))];
+    // Its event has the seq 1.
     await writer.sessions.create({ id: "s" });
     const over = new AbortController();
     const seen: string[] = [];
     const tailing = (async () => {
-      for await (const { type } of reader.log.tail("s", { after: "end", signal: over.signal })) {
+      for await (const { type } of reader.log.tail("s", { after: 1, signal: over.signal })) {
         seen.push(type);
         over.abort();
       }

@@ -1527,34 +1527,38 @@ DELETE FROM tasks WHERE board_id = ? AND id = ?;
 DELETE FROM captures WHERE id = ?;
 -- captures.remove × 2
 DELETE FROM captures WHERE id = ?;
+-- agents.register × 1
+INSERT INTO agents (id, name, created_at, updated_at, checksum, agent_type, version) VALUES (?, ?, ?, ?, ?, 'agent', 1);
+-- agents.register × 2
+INSERT INTO agents (id, name, created_at, updated_at, checksum, agent_type, version) VALUES (?, ?, ?, ?, ?, 'agent', 1), (?, ?, ?, ?, ?, 'agent', 1);
 -- blobs.store × 1
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, blobs.created_at) ELSE blobs.checksum END;
 -- blobs.store × 2
 INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, blobs.created_at) ELSE blobs.checksum END;
--- events.addInline × 1
-INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
--- events.addInline × 2
-INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
--- events.addMessage × 1
-INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
--- events.addMessage × 2
-INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
--- events.add × 1
-INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
--- events.add × 2
-INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
--- events.addLong × 1
-INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
--- events.addLong × 2
-INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
--- heads.publish × 1
-INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, (SELECT no FROM heads WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
--- heads.publish × 2
-INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, (SELECT no FROM heads WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, (SELECT no FROM heads WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
 -- blobs.use × 1
 UPDATE blobs SET refs = blobs.refs + ?, epoch = (SELECT n FROM counters WHERE name = 'gc'), condemned = NULL WHERE sha256 = ?;
 -- blobs.use × 2
 UPDATE blobs SET refs = blobs.refs + ?, epoch = (SELECT n FROM counters WHERE name = 'gc'), condemned = NULL WHERE sha256 = ?;
+-- events.add × 1
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- events.add × 2
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- events.addInline × 1
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
+-- events.addInline × 2
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?);
+-- events.addLong × 1
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+-- events.addLong × 2
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, run, sha256, salt, words, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+-- events.addMessage × 1
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+-- events.addMessage × 2
+INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?)), (?, ?, ?, ?, ?, ?, 'message/added', ?, ?, ?, ?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?));
+-- heads.publish × 1
+INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, (SELECT no FROM heads WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
+-- heads.publish × 2
+INSERT INTO heads (id, session_no, branch, seq, basis_no, status, chain, root, final, salt, final_summary, snapshot_seq, fingerprint, turn_seq, cache_id, at) VALUES (?, ?, ?, ?, (SELECT no FROM heads WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, (SELECT no FROM heads WHERE id = ?), ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?, ?, ?, ?, ?);
 -- sessions.advance × 1
 UPDATE sessions SET seq = ?, chain = ?, updated_at = ?, messages = ?, state_seq = ? WHERE no = ?;
 -- sessions.advance × 2
@@ -1563,10 +1567,6 @@ UPDATE sessions SET seq = ?, chain = ?, updated_at = ?, messages = ?, state_seq 
 INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, checksum, status, version, branch, seq, messages, state_seq) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, 'open', 1, 1, 0, 0, 0);
 -- sessions.create × 2
 INSERT INTO sessions (id, agent_no, created_at, updated_at, chain, checksum, status, version, branch, seq, messages, state_seq) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, 'open', 1, 1, 0, 0, 0), (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, 'open', 1, 1, 0, 0, 0);
--- agents.register × 1
-INSERT INTO agents (id, name, created_at, updated_at, checksum, agent_type, version) VALUES (?, ?, ?, ?, ?, 'agent', 1);
--- agents.register × 2
-INSERT INTO agents (id, name, created_at, updated_at, checksum, agent_type, version) VALUES (?, ?, ?, ?, ?, 'agent', 1), (?, ?, ?, ?, ?, 'agent', 1);
 -- sessions.restore × 1
 INSERT INTO sessions (id, agent_no, title, status, tags, metadata, request, created_at, updated_at, deleted_at, version, branch, seq, chain, messages, state_seq, kind, origin, cache_id, checksum) VALUES (?, (SELECT no FROM agents WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- sessions.restore × 2

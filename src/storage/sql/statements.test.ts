@@ -19,7 +19,7 @@ const { insertSpec, putSpec, removeSpec, FENCE_SESSION, ...single } = specs;
 const KEYED = (Object.keys(TABLES) as TableName[]).filter((table) => TABLES[table].key.length > 0);
 const BULKS: readonly BulkSpec[] = [
   ...[insertSpec, putSpec, removeSpec].flatMap((make) => KEYED.map(make)),
-  ...Object.values(single),
+  ...Object.values(single).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   ...ARCHIVED_TABLES.map(restoreSpec),
   RESTORE_BASIS,
   RESTORE_HEAD,
