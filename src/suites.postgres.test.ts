@@ -15,4 +15,4 @@ async function inSchema(): Promise<SuiteStore> {
   };
 }
 
-runEverySuite("postgres", inSchema, { runs: scaled({ short: 4, long: 60 }) });
+runEverySuite("postgres", inSchema, { runs: scaled({ short: 3, long: 60 }) });

@@ -2,4 +2,4 @@
 import { inFolder, runEverySuite } from "../test/suites.ts";
 import { scaled } from "./testing/scale.ts";
 
-runEverySuite("sqlite in a file", inFolder(), { runs: scaled({ short: 6, long: 120 }) });
+runEverySuite("sqlite in a file", inFolder(), { runs: scaled({ short: 4, long: 120 }) });

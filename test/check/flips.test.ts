@@ -6,9 +6,9 @@ import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import { DamagedFile, type Flip } from "./damaged-file.ts";
 
-const FLIPS = scaled({ short: 60, long: 2_000 });
+const FLIPS = scaled({ short: 25, long: 2_000 });
 const IS_LONG = FLIPS > 100;
-const INDEX_FLIPS = scaled({ short: 30, long: 500 });
+const INDEX_FLIPS = scaled({ short: 12, long: 500 });
 
 let seed = 1;
 function random(below: number): number {

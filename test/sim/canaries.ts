@@ -101,14 +101,14 @@ const sluggish = (seed: number): Simulation => ({
 
 export const CANARIES: readonly Canary[] = [
   { name: "fencing removed", bug: plants.withoutFencing, make: (seed) => working(seed, slow) },
-  { name: "intent after effect", bug: plants.intentAfterEffect, make: (seed) => working(seed, deadly), from: 20 },
+  { name: "intent after effect", bug: plants.intentAfterEffect, make: (seed) => working(seed, deadly), from: 30 },
   { name: "chain not advanced atomically", bug: plants.chainApart, make: (seed) => working(seed, deadly) },
   { name: "lost wake-up", bug: plants.lostWakeup, make: waiting, from: 190 },
   { name: "an iteration that goes on when it was left", bug: plants.goesOn, make: cancelled },
   { name: "and writes behind the end", bug: plants.goesOnBehindEnd, make: cancelled },
   { name: "an answer that begins the iteration anew", bug: plants.answeredAnew, make: dying, from: 438 },
   { name: "a failure lived with that is tried again", bug: plants.livedWithAgain, make: meddling, from: 175 },
-  { name: "a child that two work on", bug: plants.workedOnTwice, make: sluggish },
+  { name: "a child that two work on", bug: plants.workedOnTwice, make: sluggish, from: 24 },
   {
     name: "a lease taken beside who had it",
     bug: plants.takenBeside,
@@ -121,5 +121,5 @@ export const CANARIES: readonly Canary[] = [
   { name: "a hung connection whose transaction stays", bug: plants.idleForEver, make: hungPeer },
   { name: "sessions that are not locked", bug: plants.withoutRowLocks, make: (seed) => STALLS.make(seed, 0.1) },
   { name: "sleep instead of the end", bug: plants.sleepsOnCancel, make: meddling, from: 12 },
-  { name: "what one run was allowed, allowed to the next", bug: plants.allowedForEver, make: dying, from: 85 },
+  { name: "what one run was allowed, allowed to the next", bug: plants.allowedForEver, make: dying, from: 95 },
 ];
