@@ -20,10 +20,11 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   contracts: { of: ["contracts/"], may: ["contracts"] },
   core: { of: ["core/"], may: ["contracts", "core"] },
   text: { of: ["search/text/"], may: ["core", "text"] },
+  ranking: { of: ["search/ranking/"], may: ["contracts", "core", "text", "ranking"] },
   storage: { of: ["storage/"], may: ["contracts", "core", "storage"] },
   nouns: {
     of: NOUN_ORDER.map((noun) => `${noun}/`),
-    may: ["contracts", "core", "nouns", "text"],
+    may: ["contracts", "core", "nouns", "text", "ranking"],
   },
   models: { of: ["models/"], may: ["contracts", "core", "models"] },
   loop: { of: ["loop/"], may: ["contracts", "core", "nouns", "models", "loop"] },
