@@ -79,6 +79,13 @@ export const LIMITS = {
    */
   archiveRowBytes: 536_870_912,
   archiveSessions: 10_000,
+  /** Values of all fields of one item's metadata that filters can find it by, each item of a list counted. */
+  metadataFields: 10_000,
+  /** UTF-8 bytes of a field's path and of a text in a metadata filter; its conditions and values, and its nesting. */
+  filterPathBytes: 512,
+  filterTextBytes: 512,
+  filterConditions: 1000,
+  filterDepth: 32,
   /** Files of one capture. */
   captureFiles: 50_000,
   /** Bytes of all files of a bundle, which are in memory at once, and of the list of them. */

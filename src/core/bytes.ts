@@ -56,6 +56,11 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.byteLength === b.byteLength && Buffer.compare(a, b) === 0;
 }
 
+/** Negative when `a` comes first, as both databases order bytes. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  return Buffer.compare(a, b);
+}
+
 const REF = /^sha256:([0-9a-f]{64})$/;
 
 export function toRef(digest: Uint8Array): string {

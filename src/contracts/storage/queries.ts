@@ -27,6 +27,7 @@ import type {
 import type { RunQueries } from "./run-queries.ts";
 import type { ErasedScope, EventScope, ScopeParams } from "./statement-names.ts";
 import type { TraceQueries } from "./trace-queries.ts";
+import type { VectorQueries } from "./vector-queries.ts";
 
 /** A stretch of a session's log: the session's number, a branch, and the last seq. */
 type LogStretch = { session: number; branch: number; upTo: number };
@@ -45,7 +46,8 @@ export interface Queries
     LineageQueries,
     RunQueries,
     CheckQueries,
-    TraceQueries {
+    TraceQueries,
+    VectorQueries {
   // Sessions by id or alias. Lists are newest first; `before` is the number of the last session of the page before.
   "session.get": Read<{ id: string }, SessionRow>;
   "session.byAlias": Read<{ name: string }, SessionRow>;

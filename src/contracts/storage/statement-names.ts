@@ -122,4 +122,6 @@ export type StatementName =
   | "segment.drop"
   | "frames.clear"
   | "frames.drop"
-  | "gc.advance";
+  | "gc.advance"
+  | "metadata.removeItem"
+  | "metadata.removeScope";

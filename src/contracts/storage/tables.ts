@@ -3,6 +3,7 @@
 import { BLOB_TABLES } from "./blob-tables.ts";
 import { RUN_TABLES } from "./run-tables.ts";
 import type { ColumnType, TableShape } from "./table-shape.ts";
+import { VECTOR_TABLES } from "./vector-tables.ts";
 
 export const TABLES = {
   agents: {
@@ -244,6 +245,7 @@ export const TABLES = {
   },
   ...RUN_TABLES,
   ...BLOB_TABLES,
+  ...VECTOR_TABLES,
   session_tags: { columns: { tag: "text", session_no: "int" }, key: ["tag", "session_no"] },
   aliases: { columns: { name: "text", session_no: "int", created_at: "int" }, key: ["name"] },
   events: {

@@ -233,6 +233,13 @@ const FILLED = [
   "UPDATE runs SET held = 1 WHERE beat < 0",
 ];
 
+/** The index of metadata: see storage/sql/metadata.ts. */
+const VECTORS = [
+  `CREATE TABLE metadata_fields (kind {text} NOT NULL, scope {int} NOT NULL, path {bytes} NOT NULL, value {bytes} NOT NULL,
+     item {int} NOT NULL, PRIMARY KEY (kind, scope, path, value, item)){clustered_end}`,
+  "CREATE INDEX metadata_fields_item ON metadata_fields (kind, scope, item)",
+];
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
@@ -255,6 +262,7 @@ export const MIGRATIONS: readonly Migration[] = [
   // Runs have steps of new kinds (reads, compactions, approvals), which an older version would take for damage.
   { version: 9, up: [] },
   { version: 10, up: [...CHECKSUMS, ...FILLED] },
+  { version: 12, up: VECTORS },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);
@@ -286,7 +294,10 @@ export const SCHEMA_QUERY = `SELECT value FROM ${META} WHERE name = 'schema'`;
 export function renderDdl(dialect: Dialect, ddl: string): string {
   return dialect
     .render(ddl)
-    .replace(/\{(serial|int|real|text|bytes|table_end)\}/g, (_, name: keyof Dialect["types"]) => dialect.types[name]);
+    .replace(
+      /\{(serial|int|real|text|bytes|table_end|clustered_end)\}/g,
+      (_, name: keyof Dialect["types"]) => dialect.types[name],
+    );
 }
 
 /**

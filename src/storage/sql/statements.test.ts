@@ -164,6 +164,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["what a run asks", QUERIES.get("decisions.openByRun").sql],
   ["what people are asked", QUERIES.get("decisions.open").sql],
   ["what people decided", QUERIES.get("decisions.answered").sql],
+  ["items by a field of their metadata", QUERIES.get("metadata.items").sql],
   ["a page of events that name blobs", QUERIES.get("check.refs.events").sql],
   ["a page of calls that name blobs", QUERIES.get("check.refs.calls").sql],
   ["a page of state that names blobs", QUERIES.get("check.refs.state").sql],

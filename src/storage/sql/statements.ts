@@ -13,6 +13,7 @@ import * as history from "./history.ts";
 import * as inlineContent from "./inline-content.ts";
 import * as lineage from "./lineage.ts";
 import * as log from "./log.ts";
+import * as metadata from "./metadata.ts";
 import * as references from "./references.ts";
 import * as runs from "./runs.ts";
 import * as sessions from "./sessions.ts";
@@ -41,6 +42,7 @@ const READS = [
   check.queries,
   checksums.queries,
   trace.queries,
+  metadata.queries,
 ] as const;
 
 const USUAL_READS = [sessions.queries, history.queries];
@@ -59,6 +61,7 @@ const CHANGES = [
   captures.statements,
   blobs.statements,
   inlineContent.statements,
+  metadata.statements,
 ] as const;
 
 const USUAL_CHANGES = [inlineContent.statements, sessions.statements];
