@@ -41,7 +41,7 @@ const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string
   8: ["1114d4db2da57b8f351e07f339ae2ee1", "bbf6461529ec3faa889f4be1037af26d"],
   9: ["e3b0c44298fc1c149afbf4c8996fb924", "e3b0c44298fc1c149afbf4c8996fb924"],
   10: ["4ca7812e11c6b5a7b7ef43ebed5b64cf", "78915b7e11b5b3ba3bd6efa26a207f95"],
-  12: ["378bd96a8e02f44404adc5b05f484d72", "d09a1e59a230ab6ed0799d2511ef7339"],
+  12: ["0492709586ac035c7f4b45ba9db1c5e9", "d09a1e59a230ab6ed0799d2511ef7339"],
 };
 
 const DIALECTS = [sqlite, postgres];

@@ -131,10 +131,8 @@ export interface Driver {
 /** Everything on which the engines differ. Nothing else in the SQL knows which one it runs on. */
 export interface Dialect {
   readonly engine: "sqlite" | "postgres";
-  /** Column types of the migrations. `clustered_end`: the rows are in the order of their primary key, if the engine can do so. */
-  readonly types: Readonly<
-    Record<"serial" | "int" | "real" | "text" | "bytes" | "table_end" | "clustered_end", string>
-  >;
+  /** Column types of the migrations. */
+  readonly types: Readonly<Record<"serial" | "int" | "real" | "text" | "bytes" | "table_end", string>>;
   /** `?` becomes the engine's parameter. */
   render(sql: Sql): string;
   /** A lookup for one key (SQLite, asked once per key) or for an array of them. */

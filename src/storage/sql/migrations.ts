@@ -236,7 +236,7 @@ const FILLED = [
 /** The index of metadata: see storage/sql/metadata.ts. */
 const VECTORS = [
   `CREATE TABLE metadata_fields (kind {text} NOT NULL, scope {int} NOT NULL, path {bytes} NOT NULL, value {bytes} NOT NULL,
-     item {int} NOT NULL, PRIMARY KEY (kind, scope, path, value, item)){clustered_end}`,
+     item {int} NOT NULL, PRIMARY KEY (kind, scope, path, value, item)){table_end}`,
   "CREATE INDEX metadata_fields_item ON metadata_fields (kind, scope, item)",
 ];
 
@@ -295,7 +295,7 @@ export function renderDdl(dialect: Dialect, ddl: string): string {
   return dialect
     .render(ddl)
     .replace(
-      /\{(serial|int|real|text|bytes|table_end|clustered_end)\}/g,
+      /\{(serial|int|real|text|bytes|table_end)\}/g,
       (_, name: keyof Dialect["types"]) => dialect.types[name],
     );
 }

@@ -213,7 +213,6 @@ export const postgres: Dialect = {
     text: 'TEXT COLLATE "C"',
     bytes: "BYTEA",
     table_end: "",
-    clustered_end: "",
   },
   render,
   // Locks are taken in the order of the row numbers, so that two batches never wait for each other in a circle.

@@ -24,7 +24,6 @@ export const sqlite: Dialect = {
     text: "TEXT",
     bytes: "BLOB",
     table_end: " STRICT",
-    clustered_end: " STRICT, WITHOUT ROWID",
   },
   render,
   renderLookup: (sql) => sql.replace(LOOKUP, "= ?"),
