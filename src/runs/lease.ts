@@ -1,5 +1,5 @@
-// Leases: which worker may write a run. A lease is claimed only if its owner is gone (lease-watch.ts). After that the
-// old owner cannot commit, because its epoch is over.
+// Leases: which worker may write a run, and when one can continue it. A lease is claimed only if its owner is gone
+// (lease-watch.ts). After that the old owner cannot commit, because its epoch is over.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { RunError } from "../contracts/run-record.ts";
@@ -8,8 +8,8 @@ import type { Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { formatOwner } from "../core/run-owner.ts";
-import { ownerWait } from "../core/run-waits.ts";
+import { formatOwner, isHeldRun, isOwnerGone } from "../core/run-owner.ts";
+import { ownerWait, waitsOf } from "../core/run-waits.ts";
 import { leaseLost } from "./errors.ts";
 import { abandonLease, LeaseWatch } from "./lease-watch.ts";
 import { existingRun, isAtWork } from "./rows.ts";
@@ -171,4 +171,37 @@ export function livingWorkerError({ id, owner }: RunRow): HoldfastError {
       `Wait for it with runs.execute() or runs.resume(…, { wait: true }), or end it with runs.cancel(${JSON.stringify(id)}). ` +
       "Another worker can take over a run only when its worker is gone.",
   });
+}
+
+/**
+ * Whether a worker can continue the run now: of one that waits or is paused, whether its time has come, or a child that it
+ * waits for has ended or can continue.
+ */
+export async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
+  if (row.status !== "waiting" && row.status !== "paused") return true;
+  if (row.wake_at !== null && row.wake_at <= storage.environment.now()) return true;
+  return (await lacksChild(storage, row)) || (await canContinueChild(storage, row));
+}
+
+/**
+ * Whether the run waits for a child that could continue. Only a process with the parent's code has the code of both.
+ */
+async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
+  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
+    const [child] = wait.kind === "run" ? await storage.query("run.get", { id: wait.run }) : [];
+    if (child === undefined) continue;
+    if (child.ended_at !== null) return true;
+    const isFree = child.owner === null || isOwnerGone(storage.environment, child);
+    if (isFree && !isHeldRun(child) && (await isDue(storage, child))) return true;
+  }
+  return false;
+}
+
+/** Whether the run waits for a child that is not in this store. It would wait for ever, so the step must fail. */
+async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
+  if (row.status !== "waiting") return false;
+  for (const wait of waitsOf(row)) {
+    if (wait.kind === "run" && (await storage.query("run.get", { id: wait.run })).length === 0) return true;
+  }
+  return false;
 }

@@ -15,7 +15,6 @@ import { isHeldRun } from "../core/run-owner.ts";
 import { diffPartRows, diffRunRows, PART_TABLES, type RunDifference, RunProjection } from "../core/run-projection.ts";
 import { checkEvent, FIRST_BRANCH, verifyChain } from "../log/verify.ts";
 import { admitRun } from "./admit.ts";
-import { isDue } from "./due.ts";
 import { errorOf, leaseLost } from "./errors.ts";
 import {
   buildStepRecords,
@@ -27,7 +26,7 @@ import {
   type StepRecord,
   stepOf,
 } from "./journal.ts";
-import { awaitFree, claimRun, freeRun, livingWorkerError } from "./lease.ts";
+import { awaitFree, claimRun, freeRun, isDue, livingWorkerError } from "./lease.ts";
 import { mergeRetriedSteps } from "./retry-chain.ts";
 import { existingRun, refuseEnded, runOf } from "./rows.ts";
 

@@ -294,10 +294,7 @@ export const SCHEMA_QUERY = `SELECT value FROM ${META} WHERE name = 'schema'`;
 export function renderDdl(dialect: Dialect, ddl: string): string {
   return dialect
     .render(ddl)
-    .replace(
-      /\{(serial|int|real|text|bytes|table_end)\}/g,
-      (_, name: keyof Dialect["types"]) => dialect.types[name],
-    );
+    .replace(/\{(serial|int|real|text|bytes|table_end)\}/g, (_, name: keyof Dialect["types"]) => dialect.types[name]);
 }
 
 /**
