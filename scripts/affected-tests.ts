@@ -35,6 +35,7 @@ export const PACKAGE: Readonly<Record<string, string>> = {
   "holdfast/claude": "src/adapters/claude/entry.ts",
   "holdfast/coding": "src/coding/entry.ts",
   "holdfast/edge": "src/edge.ts",
+  "holdfast/embedders": "src/embedders/entry.ts",
   "holdfast/task-store": "src/adapters/task-store.ts",
   "holdfast/testing": "src/testing/entry.ts",
 };

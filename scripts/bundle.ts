@@ -14,6 +14,7 @@ const ENTRIES = {
   index: "src/index.ts",
   claude: "src/adapters/claude/entry.ts",
   coding: "src/coding/entry.ts",
+  embedders: "src/embedders/entry.ts",
   "task-store": "src/adapters/task-store.ts",
   testing: "src/testing/entry.ts",
   cli: "src/cli/main.ts",
@@ -32,7 +33,7 @@ const STORE = ["src/open.ts", "src/storage/sql/sqlite/driver.ts"];
 
 /** The modules that such a program loads in addition for the other verbs of sessions. */
 const NOUNS = ["src/nouns.ts"];
-const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES["task-store"], ENTRIES.testing];
+const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES.embedders, ENTRIES["task-store"], ENTRIES.testing];
 
 /** The entries that programs import. None of them may load the command line: an app that bundles the package would contain all of it. */
 const LIBRARY = [ENTRIES.index, ...OTHERS];
@@ -71,7 +72,7 @@ export async function bundle(folder: string): Promise<void> {
         {
           name: "core",
           test: (id) =>
-            modules.sharedBy([[ENTRIES.index], [ENTRIES.cli], [...STORE, ...NOUNS]]).has(id) ||
+            modules.sharedBy([[ENTRIES.index], [ENTRIES.cli], [ENTRIES.embedders], [...STORE, ...NOUNS]]).has(id) ||
             (modules.reachedFrom(COMMAND).has(id) && modules.everReachedFrom(LIBRARY).has(id)),
           priority: 2,
         },

@@ -61,6 +61,7 @@ function project(): string {
     ".": "./src/index.ts",
     "./claude": "./src/adapters/claude/entry.ts",
     "./coding": "./src/coding/entry.ts",
+    "./embedders": "./src/embedders/entry.ts",
     "./testing": "./src/testing/entry.ts",
   };
   fs.writeFileSync(path.join(installed, "package.json"), JSON.stringify({ name: "holdfast", type: "module", exports }));

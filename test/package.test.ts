@@ -119,6 +119,7 @@ describe("a project that installed it", () => {
       import { claudeSessionStore } from "holdfast/claude";
       import { localAgent } from "holdfast/coding";
       import { openEdge } from "holdfast/edge";
+      import { openaiEmbedder } from "holdfast/embedders";
       import { taskStore } from "holdfast/task-store";
       import { naiveModel } from "holdfast/testing";
       const hf = await open(":memory:");
@@ -128,6 +129,7 @@ describe("a project that installed it", () => {
         "holdfast/claude": () => claudeSessionStore(hf).load({}),
         "holdfast/coding": async () => localAgent("claude-code", { env: {} }),
         "holdfast/edge": () => openEdge("store.db"),
+        "holdfast/embedders": async () => openaiEmbedder({ model: "m" }),
         "holdfast/task-store": () => taskStore(hf).getTaskList(1),
         "holdfast/testing": () => naiveModel({ now: () => 0 }).sessions.list({ cursor: "none" }),
       };

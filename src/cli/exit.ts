@@ -75,6 +75,7 @@ const EXIT_OF_CODE = {
   QueryTimeout: EXIT.refused,
   MissingDependency: EXIT.unavailable,
   AgentFailed: EXIT.unavailable,
+  EmbeddingFailed: EXIT.unavailable,
   Closed: EXIT.error,
   Aborted: EXIT.refused,
   Internal: EXIT.error,

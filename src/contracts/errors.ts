@@ -48,6 +48,8 @@ export type ErrorCode =
   | "MissingDependency"
   // A coding agent's own program failed, or did not answer in time.
   | "AgentFailed"
+  // An embedder failed, or returned vectors that cannot be used.
+  | "EmbeddingFailed"
   | "Closed"
   | "Aborted"
   | "Internal";

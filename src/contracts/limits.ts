@@ -86,6 +86,8 @@ export const LIMITS = {
   filterTextBytes: 512,
   filterConditions: 1000,
   filterDepth: 32,
+  /** Numbers of one embedding. */
+  embeddingDimensions: 4096,
   /** Files of one capture. */
   captureFiles: 50_000,
   /** Bytes of all files of a bundle, which are in memory at once, and of the list of them. */

@@ -28,6 +28,8 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
     may: ["contracts", "core", "nouns", "text", "indexing"],
   },
   models: { of: ["models/"], may: ["contracts", "core", "models"] },
+  // Their failures are those of models.
+  embedders: { of: ["embedders/"], may: ["contracts", "core", "models", "embedders"] },
   loop: { of: ["loop/"], may: ["contracts", "core", "nouns", "models", "loop"] },
   open: {
     of: ["open.ts", "edge.ts", "nouns.ts"],

@@ -1,0 +1,137 @@
+// Embedders are the caller's objects: what they return, throw or ignore.
+import { expect, test } from "vitest";
+import type { Embedder } from "../contracts/embedders.ts";
+import { checkEmbedder, embedTexts } from "./embed-texts.ts";
+
+const OPTIONS = { kind: "document", signal: new AbortController().signal } as const;
+
+const one: Embedder = { id: "m", dimensions: 2, embed: async (texts) => texts.map((text) => [text.length, 1]) };
+
+test("EM1 vectors come in the order of their texts, in batches of maxBatch", async () => {
+  const batches: number[] = [];
+  const embedder = checkEmbedder({
+    ...one,
+    maxBatch: 2,
+    embed: async (texts: readonly string[]) => {
+      batches.push(texts.length);
+      return texts.map((text) => Float32Array.of(text.length, 1));
+    },
+  });
+  const vectors = await embedTexts(embedder, ["a", "bb", "ccc", "dddd", "eeeee"], OPTIONS);
+  expect(vectors.map(([length]) => length)).toEqual([1, 2, 3, 4, 5]);
+  expect(batches).toEqual([2, 2, 1]);
+  expect(await embedTexts(embedder, [], OPTIONS)).toEqual([]);
+});
+
+test("EM1 an embedder keeps its `this`, and changing it later changes nothing", async () => {
+  class Counter {
+    id = "counter";
+    dimensions = 1;
+    calls = 0;
+    async embed(texts: readonly string[]) {
+      this.calls++;
+      return texts.map(() => [this.calls]);
+    }
+  }
+  const counter = new Counter();
+  const embedder = checkEmbedder(counter);
+  counter.id = "another";
+  counter.dimensions = 7;
+  expect(await embedTexts(embedder, ["a"], OPTIONS)).toEqual([Float32Array.of(1)]);
+  expect(embedder.id).toBe("counter");
+});
+
+test.each([
+  ["no array", null, "not an array"],
+  ["too few vectors", [[1, 2]], "1 vectors for 2 texts"],
+  ["too many vectors", [[1], [1], [1]], "3 vectors for 2 texts"],
+  ["another dimension", [[1, 2], [1]], "a vector of 1 numbers instead of 2"],
+  [
+    "not a number",
+    [
+      [1, 2],
+      [1, Number.NaN],
+    ],
+    "no finite number",
+  ],
+  [
+    "too large for 32 bits",
+    [
+      [1, 2],
+      [1, 1e300],
+    ],
+    "no finite number",
+  ],
+  [
+    "a text in a vector",
+    [
+      [1, 2],
+      [1, "2"],
+    ],
+    "no finite number",
+  ],
+  ["a hole in a vector", [[1, 2], new Array(2)], "no finite number"],
+  ["a text instead of a vector", [[1, 2], "ab"], "something that is no vector"],
+])("EM1 refuses %s", async (_, answer, why) => {
+  const embedder = checkEmbedder({ ...one, embed: async () => answer });
+  const failed = embedTexts(embedder, ["a", "b"], OPTIONS);
+  await expect(failed).rejects.toMatchObject({ code: "EmbeddingFailed", retryable: false });
+  await expect(failed).rejects.toThrow(why);
+});
+
+test.each([
+  [new Error("later"), true, {}],
+  [Object.assign(new Error("never"), { retryable: false, status: 400, code: "too_long" }), false, { status: 400 }],
+  [Object.assign(new Error("soon"), { retryAfterMs: 7 }), true, { retryAfterMs: 7 }],
+  ["a text", true, {}],
+  [null, true, {}],
+  [
+    new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error("no");
+        },
+      },
+    ),
+    true,
+    {},
+  ],
+])(
+  "EM1 what it throws becomes EmbeddingFailed, which says whether another try makes sense",
+  async (thrown, retryable, details) => {
+    const embedder = checkEmbedder({
+      ...one,
+      embed: () => {
+        throw thrown;
+      },
+    });
+    await expect(embedTexts(embedder, ["a"], OPTIONS)).rejects.toMatchObject({
+      code: "EmbeddingFailed",
+      retryable,
+      details: { embedder: "m", ...details },
+    });
+  },
+);
+
+test("EM1 an abort ends the call at once, also of an embedder that ignores it", async () => {
+  const abort = new AbortController();
+  const embedder = checkEmbedder({ ...one, embed: () => new Promise(() => {}) });
+  const failed = embedTexts(embedder, ["a"], { kind: "query", signal: abort.signal });
+  abort.abort();
+  await expect(failed).rejects.toMatchObject({ code: "Aborted" });
+  await expect(embedTexts(embedder, ["a"], { kind: "query", signal: abort.signal })).rejects.toMatchObject({
+    code: "Aborted",
+  });
+});
+
+test.each([
+  [null, "embedder"],
+  [{}, "embedder.embed"],
+  [{ ...one, id: "" }, "embedder.id"],
+  [{ ...one, dimensions: 0 }, "embedder.dimensions"],
+  [{ ...one, dimensions: 4097 }, "embedder.dimensions"],
+  [{ ...one, maxBatch: 0 }, "embedder.maxBatch"],
+])("EM1 an embedder that cannot be one is refused: %j", (value, what) => {
+  expect(() => checkEmbedder(value)).toThrow(what);
+});

@@ -1,0 +1,132 @@
+// Every call of an embedder goes through here. An embedder is the caller's object: what it returns is checked before anything uses it, and
+// what it throws becomes one typed error that says whether another try makes sense.
+import type { ModelFailure } from "../contracts/chat.ts";
+import type { Embedder, EmbedOptions } from "../contracts/embedders.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import { checkId, checkInt, checkSome, invalid } from "./check.ts";
+
+const DEFAULT_BATCH = 64;
+
+/** An embedder whose properties are checked and do not change any more. */
+export type CheckedEmbedder = Required<Embedder>;
+
+export function checkEmbedder(value: unknown, what = "embedder"): CheckedEmbedder {
+  const { id, dimensions, maxBatch, embed } = checkSome(value, what, ["id", "dimensions", "maxBatch", "embed"]);
+  if (typeof embed !== "function") throw invalid(`${what}.embed`, "a function", embed);
+  return {
+    id: checkId(id, `${what}.id`),
+    dimensions: checkInt(dimensions, `${what}.dimensions`, 1, LIMITS.embeddingDimensions),
+    maxBatch: maxBatch === undefined ? DEFAULT_BATCH : checkInt(maxBatch, `${what}.maxBatch`, 1, 10_000),
+    embed: (texts, options) => embed.call(value, texts, options),
+  };
+}
+
+/**
+ * The vectors of the texts, in their order. EmbeddingFailed if the embedder throws or returns something else; Aborted at once when the
+ * signal aborts, also if the embedder ignores it.
+ */
+export async function embedTexts(
+  embedder: CheckedEmbedder,
+  texts: readonly string[],
+  options: EmbedOptions,
+): Promise<readonly Float32Array[]> {
+  const vectors: Float32Array[] = [];
+  for (let start = 0; start < texts.length; start += embedder.maxBatch) {
+    vectors.push(...(await embedBatch(embedder, texts.slice(start, start + embedder.maxBatch), options)));
+  }
+  return vectors;
+}
+
+async function embedBatch(
+  embedder: CheckedEmbedder,
+  texts: readonly string[],
+  options: EmbedOptions,
+): Promise<readonly Float32Array[]> {
+  const { signal } = options;
+  const answer = await untilAborted(signal, async () => embedder.embed(texts, options)).catch((thrown: unknown) => {
+    throw signal.aborted ? aborted(signal) : embeddingError(embedder, thrown);
+  });
+  return readVectors(embedder, answer, texts.length);
+}
+
+async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  if (signal.aborted) throw aborted(signal);
+  let stop = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(aborted(signal));
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work(), stopped]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function aborted(signal: AbortSignal): HoldfastError {
+  return new HoldfastError("Aborted", "the texts were not embedded, because the call was aborted", {
+    cause: signal.reason,
+  });
+}
+
+/** A JavaScript embedder may return anything. */
+function readVectors(embedder: CheckedEmbedder, answer: unknown, count: number): readonly Float32Array[] {
+  const unusable = (why: string) =>
+    new HoldfastError("EmbeddingFailed", `embedder ${embedder.id}: ${why}`, {
+      details: { embedder: embedder.id },
+      hint: "Check the embedder's model and its number of dimensions.",
+    });
+  if (!Array.isArray(answer)) throw unusable("its answer is not an array of vectors");
+  if (answer.length !== count) throw unusable(`it returned ${answer.length} vectors for ${count} texts`);
+  return answer.map((vector: unknown) => {
+    const isVector = vector instanceof Float32Array || Array.isArray(vector);
+    if (!isVector) throw unusable("it returned something that is no vector");
+    if (vector.length !== embedder.dimensions) {
+      throw unusable(`it returned a vector of ${vector.length} numbers instead of ${embedder.dimensions}`);
+    }
+    const copy = Float32Array.from(vector, (one: unknown) => (typeof one === "number" ? one : Number.NaN));
+    if (!copy.every(Number.isFinite)) throw unusable("it returned a vector with an entry that is no finite number");
+    return copy;
+  });
+}
+
+function embeddingError({ id }: CheckedEmbedder, thrown: unknown): HoldfastError {
+  const { message, code, status, retryAfterMs, retryable } = readFailure(thrown);
+  return new HoldfastError("EmbeddingFailed", `embedder ${id}: ${message}`, {
+    retryable,
+    details: {
+      embedder: id,
+      ...(code === undefined ? {} : { code }),
+      ...(status === undefined ? {} : { status }),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    },
+    hint: retryable
+      ? "Try again later. Texts that wait to be embedded are tried again by themselves."
+      : "Another try would fail in the same way: mend the text, the model's name, the key or the address.",
+    cause: thrown,
+  });
+}
+
+interface FailureFields extends Required<Pick<ModelFailure, "retryable">> {
+  readonly message: string;
+  readonly code?: string;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+}
+
+/** An error may be anything; an unknown one may pass. */
+function readFailure(thrown: unknown): FailureFields {
+  try {
+    const { message, code, status, retryAfterMs, retryable } = Object(thrown) as Readonly<Record<string, unknown>>;
+    return {
+      message: typeof message === "string" && message !== "" ? message : String(thrown),
+      retryable: retryable !== false,
+      ...(typeof code === "string" ? { code } : {}),
+      ...(Number.isSafeInteger(status) ? { status: Number(status) } : {}),
+      ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs } : {}),
+    };
+  } catch {
+    return { message: "it threw a value that cannot be read", retryable: true };
+  }
+}
