@@ -2,6 +2,7 @@
 import type { BlobQueries } from "./blob-queries.ts";
 import type { CaptureQueries } from "./capture-queries.ts";
 import type { CheckQueries } from "./check-queries.ts";
+import type { IndexQueries } from "./index-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type {
   AgentRow,
@@ -43,6 +44,7 @@ export interface Queries
   extends ErasureQueries,
     BlobQueries,
     CaptureQueries,
+    IndexQueries,
     LineageQueries,
     RunQueries,
     CheckQueries,

@@ -741,6 +741,8 @@ SELECT s.id AS session, r.first_seq FROM invocations r JOIN sessions s ON s.no =
     SELECT value, item FROM metadata_fields
     WHERE kind = $1 AND scope = $2 AND path = $3 AND (value, item) > ($4, $5) AND value < $6
     ORDER BY value, item LIMIT $7;
+-- index.messages
+SELECT m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT * FROM events WHERE no > $1 AND no <= $2 AND agent_no IS NOT NULL AND erased_seq IS NULL ORDER BY no LIMIT $3) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.no;
 -- session.describe
 UPDATE sessions SET agent_no = CAST($1 AS BIGINT), title = $2, status = $3, tags = $4, metadata = $5, request = $6, version = $7, checksum = left(encode(sha256(convert_to(concat_ws(',', 'sessions', coalesce('t' || replace(sessions.id, ',', ',,'), 'n'), coalesce('x' || encode(sha256($8), 'hex'), 'n'), coalesce('t' || replace($9, ',', ',,'), 'n'), coalesce('x' || encode(sha256($10), 'hex'), 'n'), coalesce('i' || CAST(CAST(sessions.created_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(sessions.deleted_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST($11 AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) WHERE no = $12;
 -- session.born

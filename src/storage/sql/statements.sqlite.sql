@@ -741,6 +741,8 @@ SELECT s.id AS session, r.first_seq FROM invocations r JOIN sessions s ON s.no =
     SELECT value, item FROM metadata_fields
     WHERE kind = ? AND scope = ? AND path = ? AND (value, item) > (?, ?) AND value < ?
     ORDER BY value, item LIMIT CAST(? AS INTEGER);
+-- index.messages
+SELECT m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT * FROM events WHERE no > ? AND no <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL ORDER BY no LIMIT CAST(? AS INTEGER)) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.no;
 -- session.describe
 UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, version = ?, checksum = holdfast_checksum('sessions', sessions.id, ?, ?, ?, sessions.created_at, sessions.deleted_at, ?) WHERE no = ?;
 -- session.born

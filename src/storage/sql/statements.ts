@@ -21,6 +21,7 @@ import * as state from "./state.ts";
 import { type Complete, type NamesOf, StatementTexts } from "./statement-texts.ts";
 import * as stats from "./stats.ts";
 import * as tasks from "./tasks.ts";
+import * as textIndex from "./text-index.ts";
 import * as trace from "./trace.ts";
 
 const READS = [
@@ -43,6 +44,7 @@ const READS = [
   checksums.queries,
   trace.queries,
   metadata.queries,
+  textIndex.queries,
 ] as const;
 
 const USUAL_READS = [sessions.queries, history.queries];

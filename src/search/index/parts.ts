@@ -1,0 +1,77 @@
+// A snapshot is made of parts: segments, and what is not in a segment yet. Each part has its own unit numbers; the snapshot numbers
+// the units of its parts one after the other.
+
+import { FIELD_MARK, type IndexKind, type IndexSnapshot, type PostingList, PREFIX_TERMS_READ_MAX } from "./reader.ts";
+import { compareTerms } from "./terms.ts";
+import { joinUnits, type UnitColumns } from "./unit-columns.ts";
+
+/** The postings of a term in one part: unit numbers of the part, ascending. */
+export interface PartPostings {
+  readonly units: Int32Array;
+  readonly impacts: Uint8Array;
+}
+
+export interface TermCount {
+  readonly term: string;
+  readonly count: number;
+}
+
+export interface SnapshotPart {
+  readonly columns: UnitColumns;
+  readonly itemCount: number;
+  /** In the order of the terms; null: no unit of the part has the term. */
+  readPostings(terms: readonly string[]): Promise<readonly (PartPostings | null)[]>;
+  /** The first terms by bytes that begin with the prefix, at most `limit`, and no field terms. */
+  readTerms(prefix: string, limit: number): Promise<readonly TermCount[]>;
+}
+
+export function joinParts(kind: IndexKind, parts: readonly SnapshotPart[]): IndexSnapshot {
+  return {
+    kind,
+    units: joinUnits(parts.map(({ columns }) => columns)),
+    itemCount: parts.reduce((sum, { itemCount }) => sum + itemCount, 0),
+    readPostings: async (terms) => {
+      const found = await Promise.all(parts.map((part) => part.readPostings(terms)));
+      return terms.map((term, at) => joinPostings(term, parts, (part) => found[part]?.[at] ?? null));
+    },
+    termsWithPrefix: async (prefix, limit) => {
+      const counts = new Map<string, number>();
+      for (const terms of await Promise.all(parts.map((part) => part.readTerms(prefix, PREFIX_TERMS_READ_MAX)))) {
+        for (const { term, count } of terms) counts.set(term, (counts.get(term) ?? 0) + count);
+      }
+      return [...counts]
+        .sort(([a], [b]) => compareTerms(a, b))
+        .slice(0, PREFIX_TERMS_READ_MAX)
+        .sort(([a, inA], [b, inB]) => inB - inA || compareTerms(a, b))
+        .slice(0, limit)
+        .map(([term]) => term);
+    },
+  };
+}
+
+function joinPostings(
+  term: string,
+  parts: readonly SnapshotPart[],
+  postingsIn: (part: number) => PartPostings | null,
+): PostingList {
+  let count = 0;
+  for (const part of parts.keys()) count += postingsIn(part)?.units.length ?? 0;
+  const units = new Int32Array(count);
+  const impacts = new Uint8Array(count);
+  let offset = 0;
+  let at = 0;
+  for (const [part, { columns }] of parts.entries()) {
+    const postings = postingsIn(part);
+    if (postings !== null) {
+      for (const unit of postings.units) units[at++] = unit + offset;
+      impacts.set(postings.impacts, at - postings.units.length);
+    }
+    offset += columns.count;
+  }
+  return { term, count, units, impacts };
+}
+
+/** Whether a prefix search may find the term. */
+export function isPrefixedTerm(term: string, prefix: string): boolean {
+  return term.startsWith(prefix) && !term.startsWith(FIELD_MARK);
+}
