@@ -1,0 +1,154 @@
+// The ranking is exactly that of scoring every unit, whatever the order in which the index has them, and follows the query.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { exhaustiveRanking } from "../../../test/exhaustive-ranking.ts";
+import { realEnvironment } from "../../core/environment.ts";
+import { TimeSlice } from "../../core/time-slice.ts";
+import { isLong } from "../../testing/scale.ts";
+import { createNaiveIndex } from "../index/naive-index.ts";
+import { fieldTerm, type IndexKind, type IndexSnapshot } from "../index/reader.ts";
+import type { IndexItem } from "../index/units.ts";
+import { parseQuery, toIndexQuery } from "../text/query.ts";
+import { type ItemRankingOptions, openItemRanking } from "./rank-items.ts";
+import { ONE } from "./weights.ts";
+
+const slice = new TimeSlice(realEnvironment());
+const MINUTE_MS = 60_000;
+
+async function best(snapshot: IndexSnapshot, text: string, limit: number, options?: ItemRankingOptions) {
+  const query = toIndexQuery(parseQuery(text, []), "english");
+  return (await openItemRanking(snapshot, query, slice, options)).best(limit);
+}
+
+async function names(snapshot: IndexSnapshot, text: string, options?: ItemRankingOptions): Promise<readonly string[]> {
+  return (await best(snapshot, text, 100, options)).map(({ groupNumber, item }) => `${groupNumber}/${item}`);
+}
+
+function message(group: number, item: number, text: string, fields: readonly string[] = []): IndexItem {
+  return { group, item, text, fields, at: item * MINUTE_MS, flags: 0 };
+}
+
+const WORDS = ["ship", "sail", "harbour", "rope", "anchor", "wind", "storm", "port", "crew", "map"];
+const word = fc.constantFrom(...WORDS, ...WORDS.slice(0, 3), ...WORDS.slice(0, 2), "src/ship.ts", "shipYard");
+const text = fc.oneof(
+  { weight: 9, arbitrary: fc.array(word, { minLength: 1, maxLength: 12 }) },
+  { weight: 1, arbitrary: fc.array(word, { minLength: 100, maxLength: 250 }) },
+);
+const items = fc
+  .array(fc.record({ group: fc.integer({ min: 1, max: 4 }), words: text, at: fc.nat(3), flags: fc.nat(3) }), {
+    maxLength: 60,
+  })
+  .map((all) =>
+    all.map(({ group, words, at, flags }, index): IndexItem => {
+      const fields = index % 3 === 0 ? [fieldTerm("tool", "Bash")] : [];
+      return { group, item: index + 1, text: words.join(" "), fields, at: at * MINUTE_MS, flags };
+    }),
+  );
+const queryText = fc
+  .array(fc.oneof(word, fc.constantFrom("sto*", "-map", '"ship sail"', "-anchor", "sh*")), {
+    minLength: 1,
+    maxLength: 5,
+  })
+  .map((words) => words.join(" "));
+const options = fc.record(
+  {
+    selection: fc.record(
+      {
+        groups: fc.constant((group: number) => group !== 2),
+        flags: fc.constant(new Set([0, 1])),
+        since: fc.constant(1),
+        until: fc.constant(2),
+        fields: fc.constant([{ field: "tool", values: ["Bash", "Read"], isExcluded: false }]),
+      },
+      { requiredKeys: [] },
+    ),
+    factors: fc.constant({ max: 80, factorOf: (unit: number) => (unit % 2 === 0 ? 80 : ONE) }),
+  },
+  { requiredKeys: [] },
+);
+
+test("ME11 the best items are those of scoring every unit, best first", async () => {
+  const kind = fc.constantFrom<IndexKind>("messages", "memories", "documents");
+  await fc.assert(
+    fc.asyncProperty(
+      kind,
+      items,
+      queryText,
+      options,
+      fc.integer({ min: 1, max: 20 }),
+      async (of, all, query, chosen, limit) => {
+        const snapshot = createNaiveIndex(of, all, "english");
+        const expected = await exhaustiveRanking(snapshot, toIndexQuery(parseQuery(query, []), "english"), chosen);
+        expect(await best(snapshot, query, limit, chosen)).toEqual(expected.slice(0, limit));
+      },
+    ),
+    { numRuns: isLong ? 3000 : 200 },
+  );
+});
+
+test("ME11 the ranking does not depend on the order in which the index has its units", async () => {
+  await fc.assert(
+    fc.asyncProperty(items, fc.infiniteStream(fc.nat()), queryText, async (all, keys, query) => {
+      const shuffled = all
+        .map((item) => ({ item, key: keys.next().value }))
+        .sort((a, b) => a.key - b.key)
+        .map(({ item }) => item);
+      const plain = (found: Awaited<ReturnType<typeof best>>) => found.map(({ unit, ...rest }) => rest);
+      const [one, other] = [all, shuffled].map((each) => createNaiveIndex("messages", each, "english"));
+      if (one === undefined || other === undefined) throw new Error("bug");
+      expect(plain(await best(one, query, 50))).toEqual(plain(await best(other, query, 50)));
+    }),
+    { numRuns: isLong ? 2000 : 100 },
+  );
+});
+
+describe("a ranking", () => {
+  test("ME11 has no item without a word of the query, and none for a query without words", async () => {
+    const snapshot = createNaiveIndex("messages", [message(1, 1, "ships"), message(2, 1, "boats")], "english");
+    expect(await names(snapshot, "ship")).toEqual(["1/1"]);
+    for (const query of ["submarine", "", "!!", "-ship", "sub*", '"ship boat"']) {
+      expect(await names(snapshot, query)).toEqual([]);
+    }
+  });
+
+  test("ME11 counts the messages around one, less than its own text", async () => {
+    const session = ["anchor", "weather", "calm", "sea", "quiet"].map((each, index) => message(1, index + 1, each));
+    const snapshot = createNaiveIndex("messages", session, "english");
+    expect(await names(snapshot, "anchor")).toEqual(["1/1", "1/2", "1/3"]);
+    const memories = createNaiveIndex("memories", session, "english");
+    expect(await names(memories, "anchor")).toEqual(["1/1"]);
+  });
+
+  test("ME11 prefers the session, and the document, that is about the query", async () => {
+    const about = [message(1, 1, "rope rope"), message(1, 9, "sail knots"), message(1, 20, "a sail")];
+    const other = [message(2, 20, "a sail"), message(2, 40, "cooking and gardens")];
+    const filler = [3, 4, 5, 6].map((group) => message(group, 1, "nothing here"));
+    const snapshot = createNaiveIndex("messages", [...about, ...other, ...filler], "english");
+    const ranked = await names(snapshot, "sail rope");
+    expect(ranked.indexOf("1/20")).toBeLessThan(ranked.indexOf("2/20"));
+    const half = `rope ${"and so on ".repeat(60)}`;
+    const documents = createNaiveIndex(
+      "documents",
+      [message(1, 1, `${half} sail ${half}`), message(2, 1, `${half} ${half}`), message(3, 1, "none")],
+      "english",
+    );
+    expect(await names(documents, "sail rope")).toEqual(["1/1", "2/1"]);
+  });
+
+  test("ME11 prefers parts of a path that stand in one passage", async () => {
+    const spread = message(1, 1, `open ${"file ".repeat(150)} src ts`);
+    const snapshot = createNaiveIndex(
+      "documents",
+      [spread, message(2, 1, `see src/open.ts ${"file ".repeat(150)}`)],
+      "english",
+    );
+    expect((await names(snapshot, "src/open.ts"))[0]).toBe("2/1");
+  });
+
+  test("ME11 gives shares from 0 to 1", async () => {
+    const all = Array.from({ length: 30 }, (_, index) => message(1, index + 1, "ship ".repeat(index + 1)));
+    const found = await best(createNaiveIndex("messages", all, "english"), "ship", 100);
+    expect(found).toHaveLength(30);
+    for (const { share } of found) expect(share > 0 && share <= 1).toBe(true);
+  });
+});

@@ -1,0 +1,115 @@
+// Ranks the items of a snapshot for a query: the best unit of each, with its score. Messages, memories and documents are ranked
+// here alike. Phrases and exclusions are decided by the index as far as it can; who reads the text checks it with `matchesText`.
+import { runInSlices, type TimeSlice } from "../../core/time-slice.ts";
+import { fieldTerm, type IndexSnapshot, type PostingList, type UnitTable } from "../index/reader.ts";
+import type { IndexQuery } from "../text/query.ts";
+import { allowUnits, type UnitFilter } from "./allowed-units.ts";
+import { readQueryTerms } from "./query-terms.ts";
+import { rankUnits } from "./rank-units.ts";
+import type { RankedUnit, UnitFactors, WeightedTerm } from "./ranking.ts";
+import { ONE, type RankingWeights, TERM_SCORE_MAX, WEIGHTS } from "./weights.ts";
+
+interface FieldValues {
+  readonly field: string;
+  /** One of these; with `isExcluded`, none of these. */
+  readonly values: readonly string[];
+  readonly isExcluded: boolean;
+}
+
+interface ItemSelection extends UnitFilter {
+  readonly fields?: readonly FieldValues[];
+}
+
+export interface ItemRankingOptions {
+  readonly selection?: ItemSelection;
+  /** Multiplies scores; by default nothing does. */
+  readonly factors?: UnitFactors;
+  readonly weights?: RankingWeights;
+}
+
+export interface RankedItem extends RankedUnit {
+  /** The number of the item's group, its number in it, and the passage that matches best. */
+  readonly groupNumber: number;
+  readonly item: number;
+  readonly part: number;
+  /** From 0 to 1: the share of the highest score that any item could have for the query. */
+  readonly share: number;
+}
+
+export interface ItemRanking {
+  /** Exactly the best items, best first. Fewer than `limit`: no other item has a term of the query. */
+  best(limit: number): Promise<readonly RankedItem[]>;
+}
+
+const PLAIN_FACTORS: UnitFactors = { max: ONE, factorOf: () => ONE };
+
+export async function openItemRanking(
+  snapshot: IndexSnapshot,
+  query: IndexQuery,
+  slice: TimeSlice,
+  { selection = {}, factors = PLAIN_FACTORS, weights = WEIGHTS[snapshot.kind] }: ItemRankingOptions = {},
+): Promise<ItemRanking> {
+  const { weighted, phrases } = await readQueryTerms(snapshot, query, weights, slice);
+  if (weighted.length === 0) return { best: async () => [] };
+  const allowed = await readAllowed(snapshot, query, selection, phrases, slice);
+  return {
+    async best(limit) {
+      for (let units = limit; ; units *= 4) {
+        const ranking = { weights, limit: Math.min(units, snapshot.units.count), allowed, factors };
+        const ranked = await runInSlices(rankUnits(snapshot.units, weighted, ranking), slice);
+        const items = firstOfItems(snapshot.units, ranked).slice(0, limit);
+        if (items.length === limit || ranked.length < units) return items.map(shareOf(weighted, weights, factors));
+      }
+    },
+  };
+}
+
+async function readAllowed(
+  snapshot: IndexSnapshot,
+  { excluded }: IndexQuery,
+  { fields = [], ...columns }: ItemSelection,
+  phrases: readonly (readonly PostingList[])[],
+  slice: TimeSlice,
+): Promise<Uint8Array | null> {
+  const words = excluded.phrases.flatMap((terms) => (terms.length === 1 ? terms : []));
+  const terms = fields.map(({ field, values }) => values.map((value) => fieldTerm(field, value)));
+  const lists = await snapshot.readPostings([...words, ...terms.flat()]);
+  let at = words.length;
+  const required: (readonly PostingList[])[] = [];
+  const excludedUnits: PostingList[] = [];
+  for (const [index, { isExcluded }] of fields.entries()) {
+    const end = at + (terms[index]?.length ?? 0);
+    const found = lists.slice(at, end);
+    if (isExcluded) excludedUnits.push(...found);
+    else required.push(found);
+    at = end;
+  }
+  const excludedItems = lists.slice(0, words.length);
+  return runInSlices(allowUnits(snapshot, columns, { required, phrases, excludedUnits, excludedItems }), slice);
+}
+
+function firstOfItems(units: UnitTable, ranked: readonly RankedUnit[]): readonly Omit<RankedItem, "share">[] {
+  const seen = new Map<number, Set<number>>();
+  return ranked.flatMap((one) => {
+    const group = units.group[one.unit] ?? 0;
+    const item = units.item[one.unit] ?? 0;
+    const items = seen.get(group) ?? new Set();
+    if (items.has(item)) return [];
+    seen.set(group, items.add(item));
+    return [{ ...one, groupNumber: units.groupNumbers[group] ?? 0, item, part: units.part[one.unit] ?? 0 }];
+  });
+}
+
+function shareOf(
+  terms: readonly WeightedTerm[],
+  weights: RankingWeights,
+  factors: UnitFactors,
+): (item: Omit<RankedItem, "share">) => RankedItem {
+  const best = bestPossibleText(terms) * (ONE + weights.group) * factors.max;
+  return (item) => ({ ...item, share: item.score / best });
+}
+
+/** No unit has more of the terms than this. */
+function bestPossibleText(terms: readonly WeightedTerm[]): number {
+  return terms.reduce((sum, { rarity }) => sum + rarity, 0) * TERM_SCORE_MAX;
+}
