@@ -46,6 +46,7 @@ export { TASK_STATUSES } from "./contracts/tasks.ts";
 export type * from "./contracts/tool-schemas.ts";
 export type * from "./contracts/tools.ts";
 export type * from "./contracts/trace.ts";
+export type * from "./contracts/vectors.ts";
 export type * from "./contracts/workers.ts";
 export type { LoopInput, LoopMessage } from "./loop/input.ts";
 export type { LoopOutput, LoopState, ToolLoop, ToolLoopOptions } from "./loop/loop-types.ts";
@@ -67,6 +68,7 @@ export { StepFailed } from "./runs/errors.ts";
 export { toolSchemas } from "./runs/tool-schemas.ts";
 export { shape, tool } from "./runs/tools.ts";
 export { type FileBlobsOptions, fileBlobs } from "./storage/blobs/file.ts";
+export { documentFromText } from "./vectors/document-from-text.ts";
 
 /** Opens a store: a file path (or file: URL), ":memory:", or postgres://…?schema=name. */
 export async function open(url: string, options?: OpenOptions): Promise<Holdfast> {

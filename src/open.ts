@@ -12,6 +12,7 @@ import type { ArchiveVerbs } from "./contracts/sessions.ts";
 import type { Payloads } from "./contracts/storage/payloads.ts";
 import type { Storage } from "./contracts/storage/storage.ts";
 import type { Tracing } from "./contracts/trace.ts";
+import type { Vectors } from "./contracts/vectors.ts";
 import { CATALOGUE } from "./contracts/verbs/catalogue.ts";
 import { ARCHIVE_VERBS, SESSION_VERBS } from "./contracts/verbs/sessions.ts";
 import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts";
@@ -30,6 +31,7 @@ import { createPayloads } from "./storage/blobs/payloads.ts";
 import type { Driver } from "./storage/sql/driver.ts";
 import { notThere } from "./storage/sql/migrations.ts";
 import { openStorage } from "./storage/sql/store.ts";
+import type { VectorsPart } from "./vectors/vectors.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 const BUSY_MS = 30_000;
@@ -120,6 +122,7 @@ const CAPTURES = new LazyModule(() => import("./captures/captures.ts"));
 /** Most programs never see a coding agent. */
 const CAPTURE_ROWS = new LazyModule(() => import("./captures/rows.ts"));
 const CATCH_UP = new LazyModule(() => import("./coding/catch-up.ts"));
+const VECTORS = new LazyModule(() => import("./vectors/vectors.ts"));
 const STATS = new LazyModule(() => import("./stats/stats.ts"));
 const QUERY = new LazyModule(() => import("./query/run.ts"));
 const TRACE = new LazyModule(() => import("./log/trace.ts"));
@@ -132,7 +135,9 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const { storage, payloads, options, lookup, lazy } = base;
   const { runs, close: releaseRuns } = createRuns(storage, payloads, lookup, lazy);
   const claims = new OpenClaims();
-  const hurry = async () => void (await Promise.all([releaseRuns(), claims.close(storage.environment)]));
+  const vectors = createVectorVerbs(base);
+  const hurry = async () =>
+    void (await Promise.all([releaseRuns(), claims.close(storage.environment), vectors.close()]));
   const lifetime = new Lifetime(() => storage.close(), hurry);
   const close = () => lifetime.close();
   const { history, ...nouns } = createNouns(base);
@@ -158,6 +163,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
       lazy.members(captures, (part) => part, CATALOGUE.captures),
       CATALOGUE.captures,
     ),
+    vectors: lifetime.of(vectors.verbs, CATALOGUE.vectors),
     ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,
@@ -226,6 +232,22 @@ function createStoreCalls({ storage, lookup, lazy }: Base, blobs: Blobs): StoreC
     ...lazy.members(query, (part) => part, CATALOGUE.query),
     ...lazy.members(trace, (part) => part, CATALOGUE.trace),
     ...lazy.members(check, (part) => part, CATALOGUE.check),
+  };
+}
+
+/** `close` ends the work in the background, if there is any. */
+function createVectorVerbs({ storage, payloads, lazy }: Base): {
+  readonly verbs: Vectors;
+  close(): Promise<void>;
+} {
+  let made: VectorsPart | null = null;
+  const part = lazy.part(VECTORS, ({ createVectors }) => {
+    made = createVectors(storage, payloads);
+    return made;
+  });
+  return {
+    verbs: lazy.members(part, ({ vectors }) => vectors, CATALOGUE.vectors),
+    close: async () => made?.close(),
   };
 }
 

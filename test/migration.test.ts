@@ -42,6 +42,7 @@ const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string
   9: ["e3b0c44298fc1c149afbf4c8996fb924", "e3b0c44298fc1c149afbf4c8996fb924"],
   10: ["4ca7812e11c6b5a7b7ef43ebed5b64cf", "78915b7e11b5b3ba3bd6efa26a207f95"],
   12: ["0492709586ac035c7f4b45ba9db1c5e9", "d09a1e59a230ab6ed0799d2511ef7339"],
+  13: ["c8d8fe4a9241bfeead0a4a4ff8bf9119", "52b954579e875bccbd5830c2443ac989"],
 };
 
 const DIALECTS = [sqlite, postgres];

@@ -35,6 +35,7 @@ const FIRST_KEYS: ReferenceKeys = {
   snapshots: { session_no: BEFORE_ALL, seq: BEFORE_ALL },
   heads: { no: BEFORE_ALL },
   captures: { no: BEFORE_ALL },
+  documents: { collection_no: BEFORE_ALL, item: BEFORE_ALL },
 };
 
 export async function checkReferences(storage: Storage, reporter: IssueReporter): Promise<void> {

@@ -53,6 +53,7 @@ const EXIT_OF_CODE = {
   Conflict: EXIT.refused,
   InvalidTransition: EXIT.refused,
   ReadOnly: EXIT.refused,
+  EmbeddingMismatch: EXIT.refused,
   RequestBusy: EXIT.requestBusy,
   NotResumed: EXIT.notResumed,
   SessionBusy: EXIT.refused,

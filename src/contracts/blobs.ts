@@ -28,13 +28,13 @@ export interface BlobStat {
 export interface BlobReferrer {
   readonly kind:
     | ("message" | "step" | "checkpoint" | "run" | "signal" | "event" | "annotation")
-    | ("state" | "eval" | "call" | "snapshot" | "head" | "capture" | "block");
+    | ("state" | "eval" | "call" | "snapshot" | "head" | "capture" | "block" | "document");
   /**
-   * The row's id: `session#seq`, `session/key` for state, `block#version` for a block, and a head's or capture's own
-   * id.
+   * The row's id: `session#seq`, `session/key` for state, `block#version` for a block, `collection/document` for a document,
+   * and a head's or capture's own id.
    */
   readonly id: string;
-  /** null for a block, which belongs to no session. */
+  /** null for a block or document, which belongs to no session. */
   readonly session: string | null;
   /**
    * content: the blob is the row's content. attachment: the row's content names the blob, as a message names an image.

@@ -21,6 +21,8 @@ export type ErrorCode =
   | "Conflict"
   | "InvalidTransition"
   | "ReadOnly"
+  // An embedding of another model or dimension than its collection has.
+  | "EmbeddingMismatch"
   // Captures: another process works on the request; a session that must be restored could not be.
   | "RequestBusy"
   | "NotResumed"

@@ -18,6 +18,7 @@ import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
 import type { Tracing } from "./trace.ts";
+import type { Vectors } from "./vectors.ts";
 
 export interface OpenOptions {
   /**
@@ -143,6 +144,7 @@ export interface Holdfast extends Querying, Tracing, Checking {
   readonly captures: Captures;
   readonly blobs: Blobs;
   readonly log: Log;
+  readonly vectors: Vectors;
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
   /** The time of the store's clock, and how far this machine's clock differs. */
   clock(): StoreClock;

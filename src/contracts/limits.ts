@@ -79,6 +79,12 @@ export const LIMITS = {
    */
   archiveRowBytes: 536_870_912,
   archiveSessions: 10_000,
+  /** Documents of one add, upsert or delete, which is one commit, and ids of one get. */
+  documentsPerAdd: 10_000,
+  /** Bytes of one document's content and metadata as JSON. Larger content must be in blobs that the document refers to. */
+  documentBytes: 16_777_216,
+  /** Collections of documents. */
+  vectorCollections: 10_000,
   /** Values of all fields of one item's metadata that filters can find it by, each item of a list counted. */
   metadataFields: 10_000,
   /** UTF-8 bytes of a field's path and of a text in a metadata filter; its conditions and values, and its nesting. */

@@ -25,6 +25,10 @@ export function removeFieldsWrite({ kind, scope }: MetadataScope, item: number):
   return { op: "run", statement: "metadata.removeItem", params: { kind, scope, item } };
 }
 
+export function removeItemsFieldsWrite({ kind, scope }: MetadataScope, items: readonly number[]): Write {
+  return { op: "run", statement: "metadata.removeItems", params: { kind, scope, items: JSON.stringify(items) } };
+}
+
 export function removeScopeFieldsWrite({ kind, scope }: MetadataScope): Write {
   return { op: "run", statement: "metadata.removeScope", params: { kind, scope } };
 }

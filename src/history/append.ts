@@ -41,7 +41,7 @@ export interface ReadyMessage {
   readonly carried: readonly CarriedMedia[];
 }
 
-interface CarriedMedia {
+export interface CarriedMedia {
   readonly bytes: Uint8Array;
   readonly sha256: Uint8Array;
   readonly media: string;
@@ -78,6 +78,18 @@ export function readyMessage(input: unknown): ReadyMessage {
     named: gathered.named,
     carried: gathered.carried,
   };
+}
+
+/** Content blocks, checked and copied, with the blobs that they name and the bytes that become blobs. */
+export interface CheckedContent extends Pick<ReadyMessage, "named" | "carried"> {
+  readonly content: readonly unknown[];
+}
+
+/** Checks content that is not of a message. */
+export function checkContent(value: unknown, what: string): CheckedContent {
+  const gathered: GatheredContent = { named: [], carried: [], chars: 0 };
+  const content = blocksOf(value, what, gathered, 0);
+  return { content, named: gathered.named, carried: gathered.carried };
 }
 
 const NOTHING: readonly never[] = [];
@@ -206,7 +218,7 @@ export function prepareMessage(ready: ReadyMessage, prepare: Prepare): PreparedM
   })();
 }
 
-async function prepareCarried(carried: CarriedMedia, prepare: Prepare): Promise<PreparedPayload> {
+export async function prepareCarried(carried: CarriedMedia, prepare: Prepare): Promise<PreparedPayload> {
   const payload = await prepare(carried.bytes, { media: carried.media, utf8: false });
   // The content's link to the blob keeps it alive, so no row counts as a reference.
   return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };

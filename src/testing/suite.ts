@@ -37,6 +37,7 @@ export interface CaseContext {
   readonly blobs: Holdfast["blobs"];
   readonly captures: Holdfast["captures"];
   readonly log: Holdfast["log"];
+  readonly vectors: Holdfast["vectors"];
   readonly stats: Holdfast["stats"];
   readonly query: Holdfast["query"];
   readonly explain: Holdfast["explain"];
@@ -143,7 +144,7 @@ async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
 }
 
 function caseContextOf({ store, environment, another }: Fixture): Partial<CaseContext> {
-  const { agents, sessions, history, state, tasks, blobs, captures, log, info } = store;
+  const { agents, sessions, history, state, tasks, blobs, captures, log, vectors, info } = store;
   const offers: { [N in ContextName]: CaseContext[N] | undefined } = {
     agents,
     sessions,
@@ -153,6 +154,7 @@ function caseContextOf({ store, environment, another }: Fixture): Partial<CaseCo
     blobs,
     captures,
     log,
+    vectors,
     info,
     stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),

@@ -75,6 +75,12 @@ export type GuardName =
   /** The text of a claim. Evaluated after the guard "store.lock". */
   | "claim.value"
   | "remains.upto"
+  | "collection.change"
+  /** The number of a collection by its name. Evaluated after the guard "store.lock". */
+  | "collection.no"
+  | "collection.generation"
+  /** What of a generation is in pages, and how many of the other embeddings were removed. */
+  | "generation.tail"
   // These are read in the order of their names, so that the row of a blob or segment is locked before its users are read.
   | "blob.claims"
   | "blob.parents"

@@ -124,4 +124,8 @@ export type StatementName =
   | "frames.drop"
   | "gc.advance"
   | "metadata.removeItem"
-  | "metadata.removeScope";
+  | "metadata.removeItems"
+  | "metadata.removeScope"
+  | `documents.${"release" | "drop" | "remove"}${"" | "All"}`
+  | `vectors.${"remove" | "touch" | "pack" | "addPage"}`
+  | `vectors.remove${"All" | "Pages" | "Generations"}`;

@@ -51,6 +51,7 @@ export interface ReferenceKeys {
   readonly snapshots: { readonly session_no: number; readonly seq: number };
   readonly heads: { readonly no: number };
   readonly captures: { readonly no: number };
+  readonly documents: { readonly collection_no: number; readonly item: number };
 }
 
 export type ReferenceTable = keyof ReferenceKeys;

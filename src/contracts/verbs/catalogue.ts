@@ -16,6 +16,7 @@ import { ARCHIVE_VERBS, SESSION_VERBS } from "./sessions.ts";
 import { STATE_VERBS } from "./state.ts";
 import { CHECK_VERBS, HANDLE_VERBS, QUERY_VERBS, STATS_VERBS, TRACE_VERBS } from "./store.ts";
 import { TASK_VERBS } from "./tasks.ts";
+import { VECTOR_VERBS } from "./vectors.ts";
 import type { InputOf, Param, ResultForm, Verb, VerbKind } from "./vocabulary.ts";
 
 export const CATALOGUE = {
@@ -34,6 +35,7 @@ export const CATALOGUE = {
   captures: CAPTURE_VERBS,
   blobs: BLOB_VERBS,
   log: LOG_VERBS,
+  vectors: VECTOR_VERBS,
   stats: STATS_VERBS,
   query: QUERY_VERBS,
   trace: TRACE_VERBS,

@@ -39,7 +39,7 @@ export async function deleteBlob(context: BlobContext, digest: Uint8Array): Prom
 
 function inUse(row: BlobRow, holder?: string): HoldfastError {
   const rows = row.refs === 1 ? "1 row is" : `${row.refs} rows are`;
-  const why = holder ?? `${rows} made of it, as the content of a message, a state value, a note or a block`;
+  const why = holder ?? `${rows} made of it, as the content of a message, a state value, a note, a block or a document`;
   return new HoldfastError("Conflict", `the blob ${toRef(row.sha256)} is in use: ${why}`, {
     details: { ref: toRef(row.sha256), references: row.refs + row.linked },
     hint: "Clear the messages or state that hold it, or delete their session; it can then expire by itself.",

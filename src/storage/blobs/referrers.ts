@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<string, BlobReferrer["kind"]>> = {
   heads: "head",
   captures: "capture",
   blocks: "block",
+  documents: "document",
 };
 
 /** By the type of an event, the first that it begins with. */
@@ -54,7 +55,7 @@ function referrerOf(row: ReferrerRow): BlobReferrer {
 }
 
 function idOf({ source, session, seq, name }: ReferrerRow): string {
-  if (source === "heads" || source === "captures") return name ?? "";
+  if (source === "heads" || source === "captures" || source === "documents") return name ?? "";
   if (source === "blocks") return `${name}#${seq}`;
   return source === "state" ? `${session}/${name}` : rowId(session ?? "", seq);
 }

@@ -90,7 +90,10 @@ function referring(): string {
   const block =
     "SELECT r.value AS no, NULL AS session_no, r.block_id AS block, r.version AS seq FROM block_versions r " +
     "WHERE r.value IN (SELECT via FROM t)";
-  return [...rows, block].join(" UNION ");
+  const document =
+    "SELECT r.content AS no, NULL AS session_no, c.name || '/' || r.id AS block, r.item AS seq FROM documents r " +
+    "JOIN vector_collections c ON c.no = r.collection_no WHERE r.content IN (SELECT via FROM t)";
+  return [...rows, block, document].join(" UNION ");
 }
 
 /** How many referring rows are named for each blob. */
@@ -226,6 +229,7 @@ export const queries = () => ({
   "check.refs.snapshots": referencesBy("snapshots", ["session_no", "seq"], ["vars"]),
   "check.refs.heads": referencesBy("heads", ["no"], ["final"]),
   "check.refs.captures": referencesBy("captures", ["no"], ["manifest"]),
+  "check.refs.documents": referencesBy("documents", ["collection_no", "item"], ["content"]),
   "check.blockRefs":
     "SELECT r.block_id, r.version, r.edit, r.at, o.id AS block, r.value AS value_no, b.sha256 AS value FROM block_versions r " +
     "LEFT JOIN blocks o ON o.id = r.block_id LEFT JOIN blobs b ON b.no = r.value " +
@@ -250,7 +254,8 @@ export const queries = () => ({
   "check.refsOf":
     `WITH w (no) AS (VALUES ${ASKED}) SELECT b.no, b.sha256, b.refs, CAST(coalesce(max(g.n), 0) AS BIGINT) AS n FROM blobs b LEFT JOIN ` +
     `(SELECT u.no, count(*) AS n FROM (${references((column) => `WHERE r.${column} IN (SELECT no FROM w)`)} ` +
-    "UNION ALL SELECT r.value AS no FROM block_versions r WHERE r.value IN (SELECT no FROM w)) u GROUP BY u.no) g ON g.no = b.no " +
+    "UNION ALL SELECT r.value AS no FROM block_versions r WHERE r.value IN (SELECT no FROM w) " +
+    "UNION ALL SELECT r.content AS no FROM documents r WHERE r.content IN (SELECT no FROM w)) u GROUP BY u.no) g ON g.no = b.no " +
     "WHERE b.no IN (SELECT no FROM w) GROUP BY b.no, b.sha256, b.refs ORDER BY b.no",
   "check.referrers":
     `WITH w (no) AS (VALUES ${ASKED}), t (no, via) AS (SELECT w.no, w.no FROM w UNION ` +

@@ -149,13 +149,15 @@ function agentIds(batch: readonly Commit[]): string[] {
   return [...new Set(named)];
 }
 
+const AFTER_LOCK: ReadonlySet<string> = new Set(["invocation.waits", "capture.newest", "claim.value", "collection.no"]);
+
 /**
  * A commit with the store's lock has locked all other rows by then, so that there is no deadlock; its guards are read
  * after the lock, and see what earlier holders of the lock have committed.
  */
 function lockSessions({ check }: Guard): number {
   if (check === "store.lock") return 1;
-  return check === "invocation.waits" || check === "capture.newest" || check === "claim.value" ? 2 : 0;
+  return AFTER_LOCK.has(check) ? 2 : 0;
 }
 
 function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitSnapshot> {

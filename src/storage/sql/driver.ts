@@ -58,6 +58,12 @@ export type Plan<T> = Generator<RoundTrip, T, readonly (readonly Row[])[]>;
 /** How JSON writes a NUL character, as hexadecimal digits: PostgreSQL has no text that holds one. */
 export const NUL_ESCAPE = "5c7530303030";
 
+/** `x ${NUMBERS} :list` is true if x is one of the whole numbers of the parameter, a JSON array. */
+export const NUMBERS = "/*numbers*/";
+
+/** The same for texts, none of which contains a NUL character. */
+export const TEXTS = "/*texts*/";
+
 /** Where LOOKUP stands in a text, the engine puts its way of asking for one of many keys. */
 export const LOOKUP = "/*lookup*/";
 

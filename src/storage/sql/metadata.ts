@@ -1,4 +1,6 @@
 // The index of metadata in SQL. The key of its rows is (kind, scope, path, value, item), so that any condition of a filter is a range.
+import { NUMBERS } from "./driver.ts";
+
 export const queries = () => ({
   /** In the order of the key: the next page begins behind the last row. */
   "metadata.items": `
@@ -9,5 +11,6 @@ export const queries = () => ({
 
 export const statements = () => ({
   "metadata.removeItem": "DELETE FROM metadata_fields WHERE kind = :kind AND scope = :scope AND item = :item",
+  "metadata.removeItems": `DELETE FROM metadata_fields WHERE kind = :kind AND scope = :scope AND item ${NUMBERS} :items`,
   "metadata.removeScope": "DELETE FROM metadata_fields WHERE kind = :kind AND scope = :scope",
 });

@@ -240,6 +240,27 @@ const VECTORS = [
   "CREATE INDEX metadata_fields_item ON metadata_fields (kind, scope, item)",
 ];
 
+/** Collections of vectors, their documents, and pages of codes: see storage/sql/vectors.ts. */
+const COLLECTIONS = [
+  `CREATE TABLE vector_collections (no {int} NOT NULL PRIMARY KEY, name {text} NOT NULL UNIQUE, generation {int} NOT NULL,
+     change {int} NOT NULL, last_item {int} NOT NULL, documents {int} NOT NULL, created_at {int} NOT NULL,
+     checksum {text} NOT NULL){table_end}`,
+  `CREATE TABLE vector_generations (collection_no {int} NOT NULL, generation {int} NOT NULL, model {text} NOT NULL,
+     dimension {int} NOT NULL, metric {text} NOT NULL, precision {text} NOT NULL, seed {int} NOT NULL,
+     packed {int} NOT NULL, removals {int} NOT NULL, vectors {int} NOT NULL, created_at {int} NOT NULL,
+     checksum {text} NOT NULL, PRIMARY KEY (collection_no, generation)){table_end}`,
+  `CREATE TABLE documents (collection_no {int} NOT NULL, id {text} NOT NULL, item {int} NOT NULL, pending {int},
+     words {bytes}, content {int}, checksum {text} NOT NULL, PRIMARY KEY (collection_no, id)){table_end}`,
+  "CREATE UNIQUE INDEX documents_item ON documents (collection_no, item)",
+  "CREATE INDEX documents_pending ON documents (collection_no, item) WHERE pending IS NOT NULL",
+  "CREATE INDEX documents_content ON documents (content) WHERE content IS NOT NULL",
+  `CREATE TABLE vectors (collection_no {int} NOT NULL, generation {int} NOT NULL, item {int} NOT NULL,
+     embedding {bytes} NOT NULL, checksum {text} NOT NULL, PRIMARY KEY (collection_no, generation, item)){table_end}`,
+  `CREATE TABLE vector_pages (collection_no {int} NOT NULL, generation {int} NOT NULL, first_item {int} NOT NULL,
+     change {int} NOT NULL, codes {bytes} NOT NULL, PRIMARY KEY (collection_no, generation, first_item)){table_end}`,
+  "CREATE INDEX vector_pages_change ON vector_pages (collection_no, generation, change, first_item)",
+];
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
@@ -263,6 +284,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, up: [] },
   { version: 10, up: [...CHECKSUMS, ...FILLED] },
   { version: 12, up: VECTORS },
+  { version: 13, up: COLLECTIONS },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);

@@ -3,7 +3,7 @@
 export const EVAL_BLOBS = ["code", "result", "final", "error"] as const;
 export const CALL_BLOBS = ["request", "response", "result", "error"] as const;
 
-/** Every column of a session's rows that refers to a blob, but for those of blocks. */
+/** Every column of a session's rows that refers to a blob, but for those of blocks and documents, which are of no session. */
 export const REFERRING: readonly (readonly [table: string, columns: readonly string[]])[] = [
   ["events", ["content"]],
   ["annotations", ["payload"]],
@@ -33,7 +33,10 @@ function referringRows(): string {
   const blocks =
     "SELECT 'blocks' AS source, t.named, CAST(NULL AS BIGINT) AS session_no, r.version AS seq, CAST(NULL AS TEXT) AS type, " +
     "r.block_id AS name FROM t JOIN block_versions r ON r.value = t.via";
-  return [...rows, blocks].join(" UNION ");
+  const documents =
+    "SELECT 'documents' AS source, t.named, CAST(NULL AS BIGINT) AS session_no, r.item AS seq, CAST(NULL AS TEXT) AS type, " +
+    "c.name || '/' || r.id AS name FROM t JOIN documents r ON r.content = t.via JOIN vector_collections c ON c.no = r.collection_no";
+  return [...rows, blocks, documents].join(" UNION ");
 }
 
 /** What a session's rows refer to, each blob once, and the attachments that those name. */

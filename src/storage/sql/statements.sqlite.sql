@@ -539,7 +539,7 @@ SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.n
 -- inline.countUnindexed
 SELECT count(*) AS n FROM events WHERE no > ? AND no <= ? AND sha256 = ? AND words IS NOT NULL;
 -- blob.referrers
-WITH t (via, named) AS (SELECT b.no, 0 FROM blobs b WHERE b.sha256 = ? UNION SELECT l.parent_no, 1 FROM blobs b JOIN blob_links l ON l.child_no = b.no AND l.ord < 0 WHERE b.sha256 = ?) SELECT x.source, x.named, s.id AS session, x.seq, x.type, x.name FROM (SELECT 'events' AS source, t.named, r.session_no, r.seq AS seq, r.type AS type, CAST(NULL AS TEXT) AS name FROM t JOIN events r ON r.content = t.via UNION SELECT 'annotations' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN annotations r ON r.payload = t.via UNION SELECT 'state' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.key AS name FROM t JOIN state r ON r.value = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.code = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.result = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.final = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.error = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.request = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.response = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.result = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.error = t.via UNION SELECT 'snapshots' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN snapshots r ON r.vars = t.via UNION SELECT 'heads' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.id AS name FROM t JOIN heads r ON r.final = t.via UNION SELECT 'captures' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.id AS name FROM t JOIN captures r ON r.manifest = t.via UNION SELECT 'blocks' AS source, t.named, CAST(NULL AS BIGINT) AS session_no, r.version AS seq, CAST(NULL AS TEXT) AS type, r.block_id AS name FROM t JOIN block_versions r ON r.value = t.via) x LEFT JOIN sessions s ON s.no = x.session_no ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT CAST(? AS INTEGER);
+WITH t (via, named) AS (SELECT b.no, 0 FROM blobs b WHERE b.sha256 = ? UNION SELECT l.parent_no, 1 FROM blobs b JOIN blob_links l ON l.child_no = b.no AND l.ord < 0 WHERE b.sha256 = ?) SELECT x.source, x.named, s.id AS session, x.seq, x.type, x.name FROM (SELECT 'events' AS source, t.named, r.session_no, r.seq AS seq, r.type AS type, CAST(NULL AS TEXT) AS name FROM t JOIN events r ON r.content = t.via UNION SELECT 'annotations' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN annotations r ON r.payload = t.via UNION SELECT 'state' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.key AS name FROM t JOIN state r ON r.value = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.code = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.result = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.final = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.error = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.request = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.response = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.result = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.error = t.via UNION SELECT 'snapshots' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN snapshots r ON r.vars = t.via UNION SELECT 'heads' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.id AS name FROM t JOIN heads r ON r.final = t.via UNION SELECT 'captures' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.id AS name FROM t JOIN captures r ON r.manifest = t.via UNION SELECT 'blocks' AS source, t.named, CAST(NULL AS BIGINT) AS session_no, r.version AS seq, CAST(NULL AS TEXT) AS type, r.block_id AS name FROM t JOIN block_versions r ON r.value = t.via UNION SELECT 'documents' AS source, t.named, CAST(NULL AS BIGINT) AS session_no, r.item AS seq, CAST(NULL AS TEXT) AS type, c.name || '/' || r.id AS name FROM t JOIN documents r ON r.content = t.via JOIN vector_collections c ON c.no = r.collection_no) x LEFT JOIN sessions s ON s.no = x.session_no ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT CAST(? AS INTEGER);
 -- inline.referrers
 SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL AS TEXT) AS name FROM word_refs r JOIN events e ON e.no = r.event_no JOIN sessions s ON s.no = e.session_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT CAST(? AS INTEGER);
 -- inline.referrersUnindexed
@@ -547,7 +547,7 @@ SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL
 -- stats.sessions
 WITH held (session_no, no) AS (SELECT r.session_no, r.content FROM events r WHERE r.content IS NOT NULL UNION SELECT r.session_no, r.payload FROM annotations r WHERE r.payload IS NOT NULL UNION SELECT r.session_no, r.value FROM state r WHERE r.value IS NOT NULL UNION SELECT r.session_no, r.code FROM evals r WHERE r.code IS NOT NULL UNION SELECT r.session_no, r.result FROM evals r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.final FROM evals r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.error FROM evals r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.request FROM calls r WHERE r.request IS NOT NULL UNION SELECT r.session_no, r.response FROM calls r WHERE r.response IS NOT NULL UNION SELECT r.session_no, r.result FROM calls r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.error FROM calls r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.vars FROM snapshots r WHERE r.vars IS NOT NULL UNION SELECT r.session_no, r.final FROM heads r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.manifest FROM captures r WHERE r.manifest IS NOT NULL), owned (session_no, no) AS (SELECT session_no, no FROM held UNION SELECT h.session_no, l.child_no FROM held h JOIN blob_links l ON l.parent_no = h.no AND l.ord < 0), holders (no, n) AS (SELECT no, count(*) FROM owned GROUP BY no), sizes (session_no, bytes, shared) AS (SELECT o.session_no, CAST(coalesce(sum(b.size), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN k.n > 1 THEN b.size ELSE 0 END), 0) AS BIGINT) FROM owned o JOIN holders k ON k.no = o.no JOIN blobs b ON b.no = o.no GROUP BY o.session_no), inlined (session_no, bytes) AS (SELECT e.session_no, CAST(coalesce(sum(length(e.words)), 0) AS BIGINT) FROM events e WHERE e.words IS NOT NULL GROUP BY e.session_no) SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT CAST(? AS INTEGER);
 -- stats.tables
-SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'metadata_fields' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM metadata_fields UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'captures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM captures UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'metadata_fields' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM metadata_fields UNION ALL SELECT 'vector_collections' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_collections UNION ALL SELECT 'vector_generations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_generations UNION ALL SELECT 'documents' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM documents UNION ALL SELECT 'vectors' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vectors UNION ALL SELECT 'vector_pages' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_pages UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'captures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM captures UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
@@ -630,6 +630,8 @@ SELECT r.session_no, r.seq, r.vars AS blob_0 FROM snapshots r WHERE (r.session_n
 SELECT r.no, r.final AS blob_0 FROM heads r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
 -- check.refs.captures
 SELECT r.no, r.manifest AS blob_0 FROM captures r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
+-- check.refs.documents
+SELECT r.collection_no, r.item, r.content AS blob_0 FROM documents r WHERE (r.collection_no, r.item) > (?, ?) ORDER BY r.collection_no, r.item LIMIT CAST(? AS INTEGER);
 -- check.blockRefs
 SELECT r.block_id, r.version, r.edit, r.at, o.id AS block, r.value AS value_no, b.sha256 AS value FROM block_versions r LEFT JOIN blocks o ON o.id = r.block_id LEFT JOIN blobs b ON b.no = r.value WHERE (r.block_id, r.version) > (?, ?) ORDER BY r.block_id, r.version LIMIT CAST(? AS INTEGER);
 -- check.agents
@@ -643,9 +645,9 @@ SELECT r.id, r.label, r.char_limit, r.description, r.read_only, r.version, r.cre
 -- check.strayBlocks
 SELECT a.id AS agent, r.agent_no, r.block_id FROM agent_blocks r LEFT JOIN agents a ON a.no = r.agent_no LEFT JOIN blocks b ON b.id = r.block_id WHERE a.no IS NULL OR b.id IS NULL ORDER BY r.agent_no, r.ord LIMIT CAST(? AS INTEGER);
 -- check.refsOf
-WITH w (no) AS (VALUES (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT))) SELECT b.no, b.sha256, b.refs, CAST(coalesce(max(g.n), 0) AS BIGINT) AS n FROM blobs b LEFT JOIN (SELECT u.no, count(*) AS n FROM (SELECT r.content AS no FROM events r WHERE r.content IN (SELECT no FROM w) UNION ALL SELECT r.payload AS no FROM annotations r WHERE r.payload IN (SELECT no FROM w) UNION ALL SELECT r.value AS no FROM state r WHERE r.value IN (SELECT no FROM w) UNION ALL SELECT r.code AS no FROM evals r WHERE r.code IN (SELECT no FROM w) UNION ALL SELECT r.result AS no FROM evals r WHERE r.result IN (SELECT no FROM w) UNION ALL SELECT r.final AS no FROM evals r WHERE r.final IN (SELECT no FROM w) UNION ALL SELECT r.error AS no FROM evals r WHERE r.error IN (SELECT no FROM w) UNION ALL SELECT r.request AS no FROM calls r WHERE r.request IN (SELECT no FROM w) UNION ALL SELECT r.response AS no FROM calls r WHERE r.response IN (SELECT no FROM w) UNION ALL SELECT r.result AS no FROM calls r WHERE r.result IN (SELECT no FROM w) UNION ALL SELECT r.error AS no FROM calls r WHERE r.error IN (SELECT no FROM w) UNION ALL SELECT r.vars AS no FROM snapshots r WHERE r.vars IN (SELECT no FROM w) UNION ALL SELECT r.final AS no FROM heads r WHERE r.final IN (SELECT no FROM w) UNION ALL SELECT r.manifest AS no FROM captures r WHERE r.manifest IN (SELECT no FROM w) UNION ALL SELECT r.value AS no FROM block_versions r WHERE r.value IN (SELECT no FROM w)) u GROUP BY u.no) g ON g.no = b.no WHERE b.no IN (SELECT no FROM w) GROUP BY b.no, b.sha256, b.refs ORDER BY b.no;
+WITH w (no) AS (VALUES (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT))) SELECT b.no, b.sha256, b.refs, CAST(coalesce(max(g.n), 0) AS BIGINT) AS n FROM blobs b LEFT JOIN (SELECT u.no, count(*) AS n FROM (SELECT r.content AS no FROM events r WHERE r.content IN (SELECT no FROM w) UNION ALL SELECT r.payload AS no FROM annotations r WHERE r.payload IN (SELECT no FROM w) UNION ALL SELECT r.value AS no FROM state r WHERE r.value IN (SELECT no FROM w) UNION ALL SELECT r.code AS no FROM evals r WHERE r.code IN (SELECT no FROM w) UNION ALL SELECT r.result AS no FROM evals r WHERE r.result IN (SELECT no FROM w) UNION ALL SELECT r.final AS no FROM evals r WHERE r.final IN (SELECT no FROM w) UNION ALL SELECT r.error AS no FROM evals r WHERE r.error IN (SELECT no FROM w) UNION ALL SELECT r.request AS no FROM calls r WHERE r.request IN (SELECT no FROM w) UNION ALL SELECT r.response AS no FROM calls r WHERE r.response IN (SELECT no FROM w) UNION ALL SELECT r.result AS no FROM calls r WHERE r.result IN (SELECT no FROM w) UNION ALL SELECT r.error AS no FROM calls r WHERE r.error IN (SELECT no FROM w) UNION ALL SELECT r.vars AS no FROM snapshots r WHERE r.vars IN (SELECT no FROM w) UNION ALL SELECT r.final AS no FROM heads r WHERE r.final IN (SELECT no FROM w) UNION ALL SELECT r.manifest AS no FROM captures r WHERE r.manifest IN (SELECT no FROM w) UNION ALL SELECT r.value AS no FROM block_versions r WHERE r.value IN (SELECT no FROM w) UNION ALL SELECT r.content AS no FROM documents r WHERE r.content IN (SELECT no FROM w)) u GROUP BY u.no) g ON g.no = b.no WHERE b.no IN (SELECT no FROM w) GROUP BY b.no, b.sha256, b.refs ORDER BY b.no;
 -- check.referrers
-WITH w (no) AS (VALUES (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT))), t (no, via) AS (SELECT w.no, w.no FROM w UNION SELECT l.child_no, l.parent_no FROM blob_links l WHERE l.child_no IN (SELECT no FROM w)) SELECT x.no, x.session, x.block, x.seq FROM (SELECT t.no, s.id AS session, u.block, u.seq, row_number() OVER (PARTITION BY t.no ORDER BY u.session_no, u.block, u.seq) AS n FROM t JOIN (SELECT r.content AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM events r WHERE r.content IN (SELECT via FROM t) UNION SELECT r.payload AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM annotations r WHERE r.payload IN (SELECT via FROM t) UNION SELECT r.value AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM state r WHERE r.value IN (SELECT via FROM t) UNION SELECT r.code AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM evals r WHERE r.code IN (SELECT via FROM t) UNION SELECT r.result AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM evals r WHERE r.result IN (SELECT via FROM t) UNION SELECT r.final AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM evals r WHERE r.final IN (SELECT via FROM t) UNION SELECT r.error AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM evals r WHERE r.error IN (SELECT via FROM t) UNION SELECT r.request AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM calls r WHERE r.request IN (SELECT via FROM t) UNION SELECT r.response AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM calls r WHERE r.response IN (SELECT via FROM t) UNION SELECT r.result AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM calls r WHERE r.result IN (SELECT via FROM t) UNION SELECT r.error AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM calls r WHERE r.error IN (SELECT via FROM t) UNION SELECT r.vars AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM snapshots r WHERE r.vars IN (SELECT via FROM t) UNION SELECT r.final AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM heads r WHERE r.final IN (SELECT via FROM t) UNION SELECT r.manifest AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM captures r WHERE r.manifest IN (SELECT via FROM t) UNION SELECT r.value AS no, NULL AS session_no, r.block_id AS block, r.version AS seq FROM block_versions r WHERE r.value IN (SELECT via FROM t)) u ON u.no = t.via LEFT JOIN sessions s ON s.no = u.session_no) x WHERE x.n <= 5 ORDER BY x.no, x.n;
+WITH w (no) AS (VALUES (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT)), (CAST(? AS BIGINT))), t (no, via) AS (SELECT w.no, w.no FROM w UNION SELECT l.child_no, l.parent_no FROM blob_links l WHERE l.child_no IN (SELECT no FROM w)) SELECT x.no, x.session, x.block, x.seq FROM (SELECT t.no, s.id AS session, u.block, u.seq, row_number() OVER (PARTITION BY t.no ORDER BY u.session_no, u.block, u.seq) AS n FROM t JOIN (SELECT r.content AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM events r WHERE r.content IN (SELECT via FROM t) UNION SELECT r.payload AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM annotations r WHERE r.payload IN (SELECT via FROM t) UNION SELECT r.value AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM state r WHERE r.value IN (SELECT via FROM t) UNION SELECT r.code AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM evals r WHERE r.code IN (SELECT via FROM t) UNION SELECT r.result AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM evals r WHERE r.result IN (SELECT via FROM t) UNION SELECT r.final AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM evals r WHERE r.final IN (SELECT via FROM t) UNION SELECT r.error AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM evals r WHERE r.error IN (SELECT via FROM t) UNION SELECT r.request AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM calls r WHERE r.request IN (SELECT via FROM t) UNION SELECT r.response AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM calls r WHERE r.response IN (SELECT via FROM t) UNION SELECT r.result AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM calls r WHERE r.result IN (SELECT via FROM t) UNION SELECT r.error AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.first_seq AS seq FROM calls r WHERE r.error IN (SELECT via FROM t) UNION SELECT r.vars AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM snapshots r WHERE r.vars IN (SELECT via FROM t) UNION SELECT r.final AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM heads r WHERE r.final IN (SELECT via FROM t) UNION SELECT r.manifest AS no, r.session_no, CAST(NULL AS TEXT) AS block, r.seq AS seq FROM captures r WHERE r.manifest IN (SELECT via FROM t) UNION SELECT r.value AS no, NULL AS session_no, r.block_id AS block, r.version AS seq FROM block_versions r WHERE r.value IN (SELECT via FROM t) UNION SELECT r.content AS no, NULL AS session_no, c.name || '/' || r.id AS block, r.item AS seq FROM documents r JOIN vector_collections c ON c.no = r.collection_no WHERE r.content IN (SELECT via FROM t)) u ON u.no = t.via LEFT JOIN sessions s ON s.no = u.session_no) x WHERE x.n <= 5 ORDER BY x.no, x.n;
 -- check.named
 SELECT l.ord, c.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no LEFT JOIN blobs c ON c.no = l.child_no WHERE p.sha256 = ? AND l.ord > ? AND l.ord < 0 ORDER BY l.ord LIMIT CAST(? AS INTEGER);
 -- check.blobs
@@ -743,6 +745,52 @@ SELECT s.id AS session, r.first_seq FROM invocations r JOIN sessions s ON s.no =
     ORDER BY value, item LIMIT CAST(? AS INTEGER);
 -- index.messages
 SELECT m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT * FROM events WHERE no > ? AND no <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL ORDER BY no LIMIT CAST(? AS INTEGER)) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.no;
+-- vectors.collection
+
+    SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at AS generation_at
+    FROM vector_collections c LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation
+    WHERE c.name = ?;
+-- vectors.collections
+SELECT c.name FROM vector_collections c WHERE c.name > ? ORDER BY c.name LIMIT CAST(? AS INTEGER);
+-- vectors.generations
+
+    SELECT g.generation, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at FROM vector_generations g WHERE g.collection_no = ?
+    ORDER BY g.generation;
+-- documents.byIds
+SELECT d.id, d.item, d.words, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM documents d LEFT JOIN blobs p ON p.no = d.content WHERE d.collection_no = ? AND d.id IN (SELECT value FROM json_each(?)) ORDER BY d.item;
+-- documents.byItems
+SELECT d.id, d.item, d.words, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM documents d LEFT JOIN blobs p ON p.no = d.content WHERE d.collection_no = ? AND d.item IN (SELECT value FROM json_each(?)) ORDER BY d.item;
+-- vectors.byItems
+
+    SELECT v.item, v.embedding FROM vectors v WHERE v.collection_no = ? AND v.generation = ? AND v.item IN (SELECT value FROM json_each(?)) ORDER BY v.item;
+-- vectors.itemsIn
+SELECT v.item FROM vectors v WHERE v.collection_no = ? AND v.generation = ? AND v.item IN (SELECT value FROM json_each(?)) ORDER BY v.item;
+-- vectors.after
+
+    SELECT v.item, v.embedding FROM vectors v WHERE v.collection_no = ? AND v.generation = ? AND v.item > ? ORDER BY v.item LIMIT CAST(? AS INTEGER);
+-- vectors.pages
+
+    SELECT v.first_item, v.change, v.codes FROM vector_pages v
+    WHERE v.collection_no = ? AND v.generation = ? AND (v.change, v.first_item) > (?, ?) ORDER BY v.change, v.first_item LIMIT CAST(? AS INTEGER);
+-- vectors.pageStarts
+
+    SELECT v.first_item FROM vector_pages v WHERE v.collection_no = ? AND v.generation = ? ORDER BY v.first_item;
+-- vectors.pagesAt
+
+    SELECT v.first_item, v.change, v.codes FROM vector_pages v WHERE v.collection_no = ? AND v.generation = ? AND v.first_item IN (SELECT value FROM json_each(?))
+    ORDER BY v.first_item;
+-- documents.discarded
+
+    SELECT DISTINCT p.sha256, p.store, p.key FROM documents d JOIN blobs p ON p.no = d.content
+    WHERE d.collection_no = ? AND d.item IN (SELECT value FROM json_each(?))
+    AND (p.form >= 2 OR p.store <> '' OR EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = p.no));
+-- documents.allDiscarded
+
+    SELECT DISTINCT p.sha256, p.store, p.key FROM documents d JOIN blobs p ON p.no = d.content
+    WHERE d.collection_no = ? 
+    AND (p.form >= 2 OR p.store <> '' OR EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = p.no));
+-- vectors.totals
+SELECT count(*) AS collections FROM vector_collections;
 -- session.describe
 UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, version = ?, checksum = holdfast_checksum('sessions', sessions.id, ?, ?, ?, sessions.created_at, sessions.deleted_at, ?) WHERE no = ?;
 -- session.born
@@ -1054,8 +1102,51 @@ UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?),
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0), checksum = CASE WHEN counters.checksum IS NULL OR counters.checksum = holdfast_checksum('counters', counters.name, counters.n) THEN holdfast_checksum('counters', counters.name, coalesce((SELECT max(no) FROM events), 0)) ELSE counters.checksum END WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
 -- metadata.removeItem
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND item = ?;
+-- metadata.removeItems
+DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND item IN (SELECT value FROM json_each(?));
 -- metadata.removeScope
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ?;
+-- documents.release
+
+    UPDATE blobs SET refs = blobs.refs - used.n
+    FROM (SELECT d.content, count(*) AS n FROM documents d
+      WHERE d.collection_no = ? AND d.item IN (SELECT value FROM json_each(?)) AND d.content IS NOT NULL GROUP BY d.content) AS used
+    WHERE blobs.no = used.content;
+-- documents.drop
+
+    DELETE FROM blobs WHERE no IN (SELECT d.content FROM documents d WHERE d.collection_no = ? AND d.item IN (SELECT value FROM json_each(?)))
+    AND form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ?
+    AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = blobs.no) AND NOT EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = blobs.no);
+-- documents.remove
+DELETE FROM documents WHERE collection_no = ? AND item IN (SELECT value FROM json_each(?));
+-- vectors.remove
+
+    DELETE FROM vectors WHERE collection_no = ? AND generation = ? AND item IN (SELECT value FROM json_each(?));
+-- vectors.touch
+UPDATE vector_collections SET change = change + 1, checksum = CASE WHEN vector_collections.checksum IS NULL OR vector_collections.checksum = holdfast_checksum('vector_collections', vector_collections.no, vector_collections.name, vector_collections.generation, vector_collections.change, vector_collections.last_item, vector_collections.documents, vector_collections.created_at) THEN holdfast_checksum('vector_collections', vector_collections.no, vector_collections.name, vector_collections.generation, vector_collections.change + 1, vector_collections.last_item, vector_collections.documents, vector_collections.created_at) ELSE vector_collections.checksum END WHERE no = ?;
+-- vectors.pack
+UPDATE vector_generations SET packed = ?, checksum = CASE WHEN vector_generations.checksum IS NULL OR vector_generations.checksum = holdfast_checksum('vector_generations', vector_generations.collection_no, vector_generations.generation, vector_generations.model, vector_generations.dimension, vector_generations.metric, vector_generations.precision, vector_generations.seed, vector_generations.packed, vector_generations.removals, vector_generations.vectors, vector_generations.created_at) THEN holdfast_checksum('vector_generations', vector_generations.collection_no, vector_generations.generation, vector_generations.model, vector_generations.dimension, vector_generations.metric, vector_generations.precision, vector_generations.seed, ?, vector_generations.removals, vector_generations.vectors, vector_generations.created_at) ELSE vector_generations.checksum END WHERE collection_no = ? AND generation = ?;
+-- vectors.addPage
+INSERT INTO vector_pages (collection_no, generation, first_item, change, codes) SELECT c.no, ?, ?, c.change, ? FROM vector_collections c WHERE c.no = ?;
+-- documents.releaseAll
+
+    UPDATE blobs SET refs = blobs.refs - used.n
+    FROM (SELECT d.content, count(*) AS n FROM documents d
+      WHERE d.collection_no = ?  AND d.content IS NOT NULL GROUP BY d.content) AS used
+    WHERE blobs.no = used.content;
+-- documents.dropAll
+
+    DELETE FROM blobs WHERE no IN (SELECT d.content FROM documents d WHERE d.collection_no = ? )
+    AND form < 2 AND refs = 0 AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ?
+    AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = blobs.no) AND NOT EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = blobs.no);
+-- documents.removeAll
+DELETE FROM documents WHERE collection_no = ?;
+-- vectors.removeAll
+DELETE FROM vectors WHERE collection_no = ?;
+-- vectors.removePages
+DELETE FROM vector_pages WHERE collection_no = ?;
+-- vectors.removeGenerations
+DELETE FROM vector_generations WHERE collection_no = ?;
 -- session.id
 SELECT id AS value FROM sessions WHERE id = ?;
 -- session.version
@@ -1138,6 +1229,14 @@ SELECT (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS 
 SELECT n AS value FROM counters WHERE name = 'gc';
 -- inline.there
 SELECT no AS value FROM events WHERE no = ? AND sha256 = ? AND words IS NOT NULL;
+-- collection.generation
+SELECT generation AS value FROM vector_collections WHERE no = ?;
+-- collection.change
+SELECT change AS value FROM vector_collections WHERE no = ?;
+-- collection.no
+SELECT no AS value FROM vector_collections WHERE name = ?;
+-- generation.tail
+SELECT CAST(packed AS TEXT) || ':' || CAST(removals AS TEXT) AS value FROM vector_generations WHERE collection_no = ? AND generation = ?;
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at, version FROM sessions WHERE id = ?;
 SELECT no, id FROM agents WHERE id = ?;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ?;
@@ -1246,6 +1345,26 @@ INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no 
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?);
 -- metadata_fields.insert × 2
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
+-- vector_collections.insert × 1
+INSERT INTO vector_collections (no, name, generation, change, last_item, documents, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+-- vector_collections.insert × 2
+INSERT INTO vector_collections (no, name, generation, change, last_item, documents, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?);
+-- vector_generations.insert × 1
+INSERT INTO vector_generations (collection_no, generation, model, dimension, metric, precision, seed, packed, removals, vectors, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- vector_generations.insert × 2
+INSERT INTO vector_generations (collection_no, generation, model, dimension, metric, precision, seed, packed, removals, vectors, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- documents.insert × 1
+INSERT INTO documents (collection_no, id, item, pending, words, content, checksum) VALUES (?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?);
+-- documents.insert × 2
+INSERT INTO documents (collection_no, id, item, pending, words, content, checksum) VALUES (?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?), (?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?);
+-- vectors.insert × 1
+INSERT INTO vectors (collection_no, generation, item, embedding, checksum) VALUES (?, ?, ?, ?, ?);
+-- vectors.insert × 2
+INSERT INTO vectors (collection_no, generation, item, embedding, checksum) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
+-- vector_pages.insert × 1
+INSERT INTO vector_pages (collection_no, generation, first_item, change, codes) VALUES (?, ?, ?, ?, ?);
+-- vector_pages.insert × 2
+INSERT INTO vector_pages (collection_no, generation, first_item, change, codes) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
 -- session_tags.insert × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, ?);
 -- session_tags.insert × 2
@@ -1382,6 +1501,26 @@ INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no 
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, scope, path, value, item) DO NOTHING;
 -- metadata_fields.put × 2
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (kind, scope, path, value, item) DO NOTHING;
+-- vector_collections.put × 1
+INSERT INTO vector_collections (no, name, generation, change, last_item, documents, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (no) DO UPDATE SET name = excluded.name, generation = excluded.generation, change = excluded.change, last_item = excluded.last_item, documents = excluded.documents, created_at = excluded.created_at, checksum = excluded.checksum;
+-- vector_collections.put × 2
+INSERT INTO vector_collections (no, name, generation, change, last_item, documents, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (no) DO UPDATE SET name = excluded.name, generation = excluded.generation, change = excluded.change, last_item = excluded.last_item, documents = excluded.documents, created_at = excluded.created_at, checksum = excluded.checksum;
+-- vector_generations.put × 1
+INSERT INTO vector_generations (collection_no, generation, model, dimension, metric, precision, seed, packed, removals, vectors, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection_no, generation) DO UPDATE SET model = excluded.model, dimension = excluded.dimension, metric = excluded.metric, precision = excluded.precision, seed = excluded.seed, packed = excluded.packed, removals = excluded.removals, vectors = excluded.vectors, created_at = excluded.created_at, checksum = excluded.checksum;
+-- vector_generations.put × 2
+INSERT INTO vector_generations (collection_no, generation, model, dimension, metric, precision, seed, packed, removals, vectors, created_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection_no, generation) DO UPDATE SET model = excluded.model, dimension = excluded.dimension, metric = excluded.metric, precision = excluded.precision, seed = excluded.seed, packed = excluded.packed, removals = excluded.removals, vectors = excluded.vectors, created_at = excluded.created_at, checksum = excluded.checksum;
+-- documents.put × 1
+INSERT INTO documents (collection_no, id, item, pending, words, content, checksum) VALUES (?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?) ON CONFLICT (collection_no, id) DO UPDATE SET item = excluded.item, pending = excluded.pending, words = excluded.words, content = excluded.content, checksum = excluded.checksum;
+-- documents.put × 2
+INSERT INTO documents (collection_no, id, item, pending, words, content, checksum) VALUES (?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?), (?, ?, ?, ?, ?, (SELECT no FROM blobs WHERE sha256 = ?), ?) ON CONFLICT (collection_no, id) DO UPDATE SET item = excluded.item, pending = excluded.pending, words = excluded.words, content = excluded.content, checksum = excluded.checksum;
+-- vectors.put × 1
+INSERT INTO vectors (collection_no, generation, item, embedding, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection_no, generation, item) DO UPDATE SET embedding = excluded.embedding, checksum = excluded.checksum;
+-- vectors.put × 2
+INSERT INTO vectors (collection_no, generation, item, embedding, checksum) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (collection_no, generation, item) DO UPDATE SET embedding = excluded.embedding, checksum = excluded.checksum;
+-- vector_pages.put × 1
+INSERT INTO vector_pages (collection_no, generation, first_item, change, codes) VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection_no, generation, first_item) DO UPDATE SET change = excluded.change, codes = excluded.codes;
+-- vector_pages.put × 2
+INSERT INTO vector_pages (collection_no, generation, first_item, change, codes) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (collection_no, generation, first_item) DO UPDATE SET change = excluded.change, codes = excluded.codes;
 -- session_tags.put × 1
 INSERT INTO session_tags (tag, session_no) VALUES (?, ?) ON CONFLICT (tag, session_no) DO NOTHING;
 -- session_tags.put × 2
@@ -1518,6 +1657,26 @@ DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND path = ? AND value = ? AND item = ?;
 -- metadata_fields.remove × 2
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND path = ? AND value = ? AND item = ?;
+-- vector_collections.remove × 1
+DELETE FROM vector_collections WHERE no = ?;
+-- vector_collections.remove × 2
+DELETE FROM vector_collections WHERE no = ?;
+-- vector_generations.remove × 1
+DELETE FROM vector_generations WHERE collection_no = ? AND generation = ?;
+-- vector_generations.remove × 2
+DELETE FROM vector_generations WHERE collection_no = ? AND generation = ?;
+-- documents.remove × 1
+DELETE FROM documents WHERE collection_no = ? AND id = ?;
+-- documents.remove × 2
+DELETE FROM documents WHERE collection_no = ? AND id = ?;
+-- vectors.remove × 1
+DELETE FROM vectors WHERE collection_no = ? AND generation = ? AND item = ?;
+-- vectors.remove × 2
+DELETE FROM vectors WHERE collection_no = ? AND generation = ? AND item = ?;
+-- vector_pages.remove × 1
+DELETE FROM vector_pages WHERE collection_no = ? AND generation = ? AND first_item = ?;
+-- vector_pages.remove × 2
+DELETE FROM vector_pages WHERE collection_no = ? AND generation = ? AND first_item = ?;
 -- session_tags.remove × 1
 DELETE FROM session_tags WHERE tag = ? AND session_no = ?;
 -- session_tags.remove × 2

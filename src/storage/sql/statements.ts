@@ -23,6 +23,7 @@ import * as stats from "./stats.ts";
 import * as tasks from "./tasks.ts";
 import * as textIndex from "./text-index.ts";
 import * as trace from "./trace.ts";
+import * as vectors from "./vectors.ts";
 
 const READS = [
   sessions.queries,
@@ -45,6 +46,7 @@ const READS = [
   trace.queries,
   metadata.queries,
   textIndex.queries,
+  vectors.queries,
 ] as const;
 
 const USUAL_READS = [sessions.queries, history.queries];
@@ -64,6 +66,7 @@ const CHANGES = [
   blobs.statements,
   inlineContent.statements,
   metadata.statements,
+  vectors.statements,
 ] as const;
 
 const USUAL_CHANGES = [inlineContent.statements, sessions.statements];
@@ -82,6 +85,7 @@ const CHECKS = [
   captures.guards,
   blobs.guards,
   inlineContent.guards,
+  vectors.guards,
 ] as const;
 
 const USUAL_CHECKS = [sessions.guards, history.guards];

@@ -16,6 +16,7 @@ import { runStateSuite } from "./state.ts";
 import { runStoreSuite } from "./store.ts";
 import { runTasksSuite } from "./tasks.ts";
 import { runTraceSuite } from "./trace.ts";
+import { runVectorsSuite } from "./vectors.ts";
 
 const SUITES = {
   agents: runAgentsSuite,
@@ -34,6 +35,7 @@ const SUITES = {
   store: runStoreSuite,
   tasks: runTasksSuite,
   trace: runTraceSuite,
+  vectors: runVectorsSuite,
 };
 
 /**
@@ -43,7 +45,7 @@ const SUITES = {
 export function runSuite(
   noun:
     | ("agents" | "archive" | "blobs" | "captures" | "check" | "history" | "hostile" | "lineage")
-    | ("log" | "query" | "runs" | "sessions" | "state" | "store" | "tasks" | "trace"),
+    | ("log" | "query" | "runs" | "sessions" | "state" | "store" | "tasks" | "trace" | "vectors"),
   name: string,
   make: () => Promise<Fixture>,
   options?: SuiteOptions,

@@ -67,6 +67,9 @@ export async function makeExamples(store: Holdfast): Promise<Examples> {
       query: "[:find ?s :where [?s :session/id]]",
       "inputs of a query": [],
       capture: CAPTURE,
+      document: { content: "a" },
+      embedding: [1, 2],
+      "metadata filter": { a: 1 },
       "what is said of a bundle": { request: "r" },
     },
     absent: [

@@ -6,8 +6,9 @@
 //   Hamming distance of signs          1,575               1,004    20,554
 //   signs, tables                        142                 187     5,248
 //   two bits, tables (this file)          42                  44       312
+import type { VectorMetric } from "../../contracts/vectors.ts";
 import { Rotation, rotatedSize } from "./rotation.ts";
-import { normOf, type VectorMetric } from "./vector.ts";
+import { normOf } from "./vector.ts";
 
 const BITS = 2;
 const COORDINATES_PER_BYTE = 8 / BITS;

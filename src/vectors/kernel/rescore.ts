@@ -1,11 +1,12 @@
 // Exact scores of candidates. The caller reads the stored vectors of one batch of rows after the other, from wherever they are, until
 // the rows that are left can hardly be among the best: easy queries read one batch, hard ones more.
 import { HoldfastError } from "../../contracts/errors.ts";
+import type { VectorMetric } from "../../contracts/vectors.ts";
 import { BestRows } from "./best-rows.ts";
 import { scoreFrom } from "./code.ts";
 import { readHalves } from "./half.ts";
 import type { ScanCandidate } from "./scan.ts";
-import { normOf, readFloats, type VectorMetric } from "./vector.ts";
+import { normOf, readFloats } from "./vector.ts";
 
 /** How the numbers of vectors are stored. */
 export type VectorPrecision = "f32" | "f16";

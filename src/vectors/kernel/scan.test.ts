@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { randomNumbers, SAMPLE_KINDS, type SampleKind, sampleVectors } from "../../../test/vectors/samples.ts";
+import type { VectorMetric } from "../../contracts/vectors.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { TimeSlice } from "../../core/time-slice.ts";
 import { codeBytes, VectorCoder } from "./code.ts";
@@ -18,7 +19,7 @@ import { appendCode, type CodePage, createPage, PAGE_SLOTS, removeSlot } from ".
 import { CandidateScorer, exactScore, type VectorPrecision } from "./rescore.ts";
 import { RowBitmap } from "./row-bitmap.ts";
 import { CodeIndex, prepareQuery, type ScanOptions } from "./scan.ts";
-import { encodeFloats, normOf, type VectorMetric } from "./vector.ts";
+import { encodeFloats, normOf } from "./vector.ts";
 
 const SEED = 7;
 

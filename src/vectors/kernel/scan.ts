@@ -1,11 +1,12 @@
 // Scans the codes of a collection for the rows that are likely nearest to a query. What it finds are candidates: their exact
 // scores decide (rescore.ts). Both kernels give the same candidates, because the sums are integers and the rest is computed here.
+import type { VectorMetric } from "../../contracts/vectors.ts";
 import { BestRows } from "./best-rows.ts";
 import { type QueryTables, scoreFrom, type VectorCoder } from "./code.ts";
 import { type CodeKernel, createKernel } from "./kernels.ts";
 import { BLOCK_ROWS, type CodePage, PAGE_SLOTS } from "./pages.ts";
 import type { RowBitmap } from "./row-bitmap.ts";
-import { normOf, type VectorMetric } from "./vector.ts";
+import { normOf } from "./vector.ts";
 
 export interface CodeQuery {
   readonly tables: QueryTables;

@@ -1,9 +1,7 @@
 // What a vector may be, and the numbers that are computed of one: its norm and its bytes. Vectors are stored as 32-bit numbers,
 // little endian.
+import type { VectorMetric } from "../../contracts/vectors.ts";
 import { invalid } from "../../core/check.ts";
-
-/** How near two vectors are: by their angle, by their inner product, or by their distance. */
-export type VectorMetric = "cosine" | "dot" | "euclidean";
 
 /** Tables of queries add up to 16-bit numbers; with more coordinates their entries would be too coarse. */
 export const MAX_DIMENSION = 4096;

@@ -2,7 +2,7 @@
 import { rowsText } from "../bulk.ts";
 import { type ChecksumForm, type PartType, renderChecksums } from "../checksum.ts";
 import type { BulkColumn, BulkSpec, Dialect, Param } from "../driver.ts";
-import { LOOKUP, NUL_ESCAPE } from "../driver.ts";
+import { LOOKUP, NUL_ESCAPE, NUMBERS, TEXTS } from "../driver.ts";
 
 const ARRAY_TYPES = { int: "bigint[]", real: "float8[]", text: "text[]", bytes: "bytea[]" } as const;
 
@@ -25,8 +25,16 @@ function jsonCell(type: "int" | "real" | "text", i: number): string {
 
 function render(sql: string): string {
   let n = 0;
-  return withChecksums(sql).replace(/\?/g, () => `$${++n}`);
+  return withChecksums(sql)
+    .replaceAll(`${NUMBERS} ?`, IN_NUMBERS)
+    .replaceAll(`${TEXTS} ?`, IN_TEXTS)
+    .replace(/\?/g, () => `$${++n}`);
 }
+
+/** A JSON array of whole numbers is the text of an array but for its brackets. */
+const IN_NUMBERS = "= ANY(CAST(translate(CAST(? AS TEXT), '[]', '{}') AS BIGINT[]))";
+const IN_TEXTS =
+  '= ANY(ARRAY(SELECT j.item COLLATE "C" FROM jsonb_array_elements_text(CAST(CAST(? AS TEXT) AS JSONB)) AS j(item)))';
 
 /** The same as checksumOf() in core/checksum.ts. */
 const CHECKSUM: ChecksumForm = {

@@ -2,17 +2,22 @@
 import { rowsText } from "../bulk.ts";
 import { type ChecksumForm, renderChecksums } from "../checksum.ts";
 import type { Dialect } from "../driver.ts";
-import { LOOKUP, NUL_ESCAPE } from "../driver.ts";
+import { LOOKUP, NUL_ESCAPE, NUMBERS, TEXTS } from "../driver.ts";
 
 /** Registered by checksum-function.ts. */
 const CHECKSUM: ChecksumForm = { before: "holdfast_checksum(", after: ")", part: (_, value) => value };
+
+const IN_LIST = "IN (SELECT value FROM json_each(?))";
 
 /**
  * SQLite writes the value of a bare `LIMIT ?` into the program it compiles, and so compiles anew whenever one is bound: that
  * takes ten times as long as most of these reads. It does not look inside of a CAST.
  */
 function render(sql: string): string {
-  return renderChecksums(sql, CHECKSUM).replaceAll("LIMIT ?", "LIMIT CAST(? AS INTEGER)");
+  return renderChecksums(sql, CHECKSUM)
+    .replaceAll("LIMIT ?", "LIMIT CAST(? AS INTEGER)")
+    .replaceAll(`${NUMBERS} ?`, IN_LIST)
+    .replaceAll(`${TEXTS} ?`, IN_LIST);
 }
 
 export const sqlite: Dialect = {

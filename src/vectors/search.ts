@@ -1,0 +1,125 @@
+// A search: bring the codes in memory to the collection's present change, scan them, score the candidates by their stored embeddings, and
+// read the documents of the best. Items never change, so that the result is that of one moment if none of its items was removed
+// meanwhile; otherwise the search begins again.
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { DocumentMatch } from "../contracts/vectors.ts";
+import type { ParsedFilter } from "../core/metadata-filter.ts";
+import { findItems } from "../core/metadata-index.ts";
+import type { CodesCache } from "./codes-cache.ts";
+import type { CollectionCodes, ScanResult } from "./collection-codes.ts";
+import { type CollectionState, DOCUMENTS, readCollection, requireSameModel } from "./collections.ts";
+import { readDocument } from "./documents.ts";
+import { scoreOf } from "./embedding.ts";
+import { CandidateScorer, type ExactScore } from "./kernel/rescore.ts";
+import { RowBitmap } from "./kernel/row-bitmap.ts";
+import { checkVector } from "./kernel/vector.ts";
+
+export interface VectorQuery {
+  readonly vector: Float32Array;
+  readonly model: string | undefined;
+  readonly collection: string;
+  readonly limit: number;
+  readonly filter: ParsedFilter | null;
+}
+
+/** How often a search begins again because of removals, before it answers without what was removed meanwhile. */
+const ATTEMPTS = 10;
+
+/** Candidates of a scan for each document that is wanted, and at least: see kernel/code.ts for how many are needed. */
+const CANDIDATES = 20;
+const CANDIDATES_MIN = 400;
+
+/** Candidates that are scored at a time, for each document that is wanted, and at least. */
+const BATCH = 3;
+const BATCH_MIN = 32;
+
+export interface SearchContext {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly cache: CodesCache;
+}
+
+export async function searchDocuments(context: SearchContext, query: VectorQuery): Promise<readonly DocumentMatch[]> {
+  for (let attempt = 1; ; attempt++) {
+    const found = await searchOnce(context, query);
+    if (!found.isStale || attempt === ATTEMPTS) return found.matches;
+  }
+}
+
+interface SearchOutcome {
+  readonly matches: readonly DocumentMatch[];
+  /** Something of it was removed while it was searched for. */
+  readonly isStale: boolean;
+}
+
+const NOTHING: SearchOutcome = { matches: [], isStale: false };
+
+async function searchOnce(context: SearchContext, query: VectorQuery): Promise<SearchOutcome> {
+  const { storage, payloads, cache } = context;
+  const state = await readCollection(storage, query.collection);
+  if (state === null || state.current === null) return NOTHING;
+  const { vector, model } = query;
+  requireSameModel(state.name, state.current, { model, dimension: vector.length }, "query");
+  checkVector(vector, state.current.dimension, state.current.metric, "query");
+  const codes = await cache.refreshed(state, state.current);
+  const { version } = codes;
+  const filter = await readFilter(storage, state, codes, query.filter);
+  if (filter === "nothing") return { ...NOTHING, isStale: codes.version !== version };
+  const count = Math.max(CANDIDATES_MIN, CANDIDATES * query.limit);
+  const scanned = await codes.scan(storage, vector, { count, limit: query.limit, filter });
+  if (codes.version !== version) return { ...NOTHING, isStale: true };
+  const nearest = await scoreExactly(storage, state, query, scanned);
+  const items = nearest.best.map(({ row }) => row);
+  const rows = await storage.query("documents.byItems", { collection: state.no, items: JSON.stringify(items) });
+  const byItem = new Map(rows.map((row) => [row.item, row]));
+  const matches: DocumentMatch[] = [];
+  for (const { row: item, score } of nearest.best) {
+    const row = byItem.get(item);
+    if (row === undefined) continue;
+    const { id, content, metadata } = await readDocument(payloads, state.name, row);
+    matches.push({ id, content, score: scoreOf(state.current.metric, score), similarity: score, metadata });
+  }
+  return { matches, isStale: nearest.isStale || matches.length < nearest.best.length };
+}
+
+async function readFilter(
+  storage: Storage,
+  { no }: CollectionState,
+  codes: CollectionCodes,
+  filter: ParsedFilter | null,
+): Promise<RowBitmap | null | "nothing"> {
+  if (filter === null) return null;
+  const items = await findItems(storage, { kind: DOCUMENTS, scope: no }, filter, async () => codes.items());
+  const [first, last] = [items[0], items.at(-1)];
+  if (first === undefined || last === undefined) return "nothing";
+  const bitmap = new RowBitmap(first, last);
+  for (const item of items) bitmap.add(item);
+  return bitmap;
+}
+
+interface NearestItems {
+  /** Best first. */
+  readonly best: readonly ExactScore[];
+  readonly isStale: boolean;
+}
+
+async function scoreExactly(
+  storage: Storage,
+  { no: collection, current }: CollectionState,
+  { vector, limit }: VectorQuery,
+  { candidates, exact }: ScanResult,
+): Promise<NearestItems> {
+  if (current === null) return { best: [], isStale: false };
+  const { generation, metric, precision } = current;
+  const batch = Math.max(BATCH_MIN, BATCH * limit);
+  const scorer = new CandidateScorer(vector, candidates, { metric, precision, count: limit, batch });
+  let isStale = false;
+  for (let items = scorer.nextRows(); items.length > 0; items = scorer.nextRows()) {
+    const rows = await storage.query("vectors.byItems", { collection, generation, items: JSON.stringify(items) });
+    for (const { item, embedding } of rows) scorer.score(item, embedding);
+    isStale ||= rows.length < items.length;
+  }
+  const best = [...scorer.result(), ...exact].sort((a, b) => b.score - a.score || a.row - b.row);
+  return { best: best.slice(0, limit), isStale };
+}

@@ -1,0 +1,146 @@
+// Vectors: documents with embeddings in collections. See contracts/vectors.ts for what they promise.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { Collection, CollectionInput, Document, Vectors } from "../contracts/vectors.ts";
+import { VECTOR_VERBS } from "../contracts/verbs/vectors.ts";
+import { decide } from "../core/decide.ts";
+import { parseFilter } from "../core/metadata-filter.ts";
+import { SerialQueue } from "../core/serial-queue.ts";
+import { bindVerbs } from "../core/verbs.ts";
+import { CodesCache } from "./codes-cache.ts";
+import { requireFinite } from "./collection-codes.ts";
+import {
+  type CollectionState,
+  collectionGuards,
+  newCollection,
+  newGeneration,
+  readCollection,
+  shownCollection,
+} from "./collections.ts";
+import { readDocument, readyDocument } from "./documents.ts";
+import { toVector } from "./embedding.ts";
+import { isPackable, Packer } from "./pack.ts";
+import { type SearchContext, searchDocuments } from "./search.ts";
+import { deleteCollection, deleteDocuments, stateWrites, type VectorContext, writeDocuments } from "./write.ts";
+
+export interface VectorsPart {
+  readonly vectors: Vectors;
+  /** Ends work in the background. */
+  close(): Promise<void>;
+}
+
+export function createVectors(storage: Storage, payloads: Payloads): VectorsPart {
+  const context: VectorContext & SearchContext = {
+    storage,
+    payloads,
+    queue: new SerialQueue(),
+    cache: new CodesCache(storage),
+  };
+  const packer = new Packer(storage);
+  const packIfDue = async (name: string) => {
+    const state = await readCollection(storage, name);
+    if (state !== null && isPackable(state)) packer.schedule(name);
+  };
+  const put = async (
+    documents: readonly unknown[],
+    options: { readonly collection: string; readonly model?: string },
+    replace: boolean,
+  ) => {
+    const ready = documents.map((one, i) => readyDocument(one, `documents[${i}]`));
+    const { collection, model } = options;
+    const ids = await writeDocuments(context, ready, { collection, model, replace });
+    await packIfDue(collection);
+    return ids;
+  };
+  const vectors = bindVerbs<Vectors, typeof VECTOR_VERBS>(VECTOR_VERBS, null, {
+    add: (documents, options) => put(documents, options, false),
+    upsert: (documents, options) => put(documents, options, true),
+    search: async (embedding, { collection, model, limit, filter }) => {
+      const vector = toVector(embedding, "query");
+      const parsed = parseFilter(filter);
+      const found = await searchDocuments(context, { vector, model, collection, limit, filter: parsed });
+      await packIfDue(collection);
+      return found;
+    },
+    get: (ids, { collection }) => getDocuments(storage, payloads, collection, ids),
+    delete: (ids, { collection }) => deleteDocuments(context, ids, collection),
+    createCollection: (name, input) => createCollection(context, name, input),
+    getCollection: async (name) => {
+      const state = await readCollection(storage, name);
+      return state === null ? null : shownCollection(state);
+    },
+    listCollections: () => listCollections(storage),
+    deleteCollection: (name) => deleteCollection(context, name),
+  });
+  return { vectors, close: () => packer.close() };
+}
+
+async function createCollection(
+  { storage, queue }: VectorContext,
+  name: string,
+  input: Required<CollectionInput>,
+): Promise<Collection> {
+  return queue.run(name, () =>
+    decide<Collection>(storage, async () => {
+      if ((await readCollection(storage, name)) !== null) {
+        throw new HoldfastError("AlreadyExists", `a collection ${JSON.stringify(name)} exists already`, {
+          details: { kind: "collection", id: name },
+          hint: "Use it, or delete it first with vectors.deleteCollection().",
+        });
+      }
+      const created = await newCollection(storage, name);
+      const state: CollectionState = { ...created, change: 1, current: newGeneration(storage, 1, input) };
+      const commit = { guards: collectionGuards(created, true), writes: stateWrites(state) };
+      return { commit, answer: () => shownCollection(state) };
+    }),
+  );
+}
+
+async function getDocuments(
+  storage: Storage,
+  payloads: Payloads,
+  collection: string,
+  ids: readonly string[],
+): Promise<readonly Document[]> {
+  const state = ids.length === 0 ? null : await readCollection(storage, collection);
+  if (state === null) return [];
+  const rows = await storage.query("documents.byIds", { collection: state.no, ids: JSON.stringify(ids) });
+  const embeddings = await readEmbeddings(
+    storage,
+    state,
+    rows.map(({ item }) => item),
+  );
+  const byId = new Map<string, Document>();
+  for (const row of rows) {
+    const { id, content, metadata } = await readDocument(payloads, collection, row);
+    byId.set(id, { id, content, embedding: embeddings.get(row.item) ?? null, metadata });
+  }
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+async function readEmbeddings(
+  storage: Storage,
+  { no: collection, name, current }: CollectionState,
+  items: readonly number[],
+): Promise<ReadonlyMap<number, readonly number[]>> {
+  if (current === null || items.length === 0) return new Map();
+  const { generation } = current;
+  const rows = await storage.query("vectors.byItems", { collection, generation, items: JSON.stringify(items) });
+  return new Map(
+    rows.map(({ item, embedding }) => [item, Array.from(requireFinite(embedding, current, name, item))] as const),
+  );
+}
+
+const NAMES_AT_ONCE = 1000;
+
+async function listCollections(storage: Storage): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (let after = ""; ; ) {
+    const rows = await storage.query("vectors.collections", { after, limit: NAMES_AT_ONCE });
+    for (const { name } of rows) names.push(name);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < NAMES_AT_ONCE) return names;
+    after = last.name;
+  }
+}
