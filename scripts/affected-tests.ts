@@ -36,6 +36,7 @@ export const PACKAGE: Readonly<Record<string, string>> = {
   "holdfast/coding": "src/coding/entry.ts",
   "holdfast/edge": "src/edge.ts",
   "holdfast/embedders": "src/embedders/entry.ts",
+  "holdfast/memory-tools": "src/adapters/memory-tools/entry.ts",
   "holdfast/task-store": "src/adapters/task-store.ts",
   "holdfast/testing": "src/testing/entry.ts",
 };

@@ -15,6 +15,7 @@ const ENTRIES = {
   claude: "src/adapters/claude/entry.ts",
   coding: "src/coding/entry.ts",
   embedders: "src/embedders/entry.ts",
+  "memory-tools": "src/adapters/memory-tools/entry.ts",
   "task-store": "src/adapters/task-store.ts",
   testing: "src/testing/entry.ts",
   cli: "src/cli/main.ts",
@@ -33,7 +34,14 @@ const STORE = ["src/open.ts", "src/storage/sql/sqlite/driver.ts"];
 
 /** The modules that such a program loads in addition for the other verbs of sessions. */
 const NOUNS = ["src/nouns.ts"];
-const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES.embedders, ENTRIES["task-store"], ENTRIES.testing];
+const OTHERS = [
+  ENTRIES.claude,
+  ENTRIES.coding,
+  ENTRIES.embedders,
+  ENTRIES["memory-tools"],
+  ENTRIES["task-store"],
+  ENTRIES.testing,
+];
 
 /** The entries that programs import. None of them may load the command line: an app that bundles the package would contain all of it. */
 const LIBRARY = [ENTRIES.index, ...OTHERS];

@@ -62,6 +62,7 @@ function project(): string {
     "./claude": "./src/adapters/claude/entry.ts",
     "./coding": "./src/coding/entry.ts",
     "./embedders": "./src/embedders/entry.ts",
+    "./memory-tools": "./src/adapters/memory-tools/entry.ts",
     "./testing": "./src/testing/entry.ts",
   };
   fs.writeFileSync(path.join(installed, "package.json"), JSON.stringify({ name: "holdfast", type: "module", exports }));

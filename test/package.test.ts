@@ -120,6 +120,7 @@ describe("a project that installed it", () => {
       import { localAgent } from "holdfast/coding";
       import { openEdge } from "holdfast/edge";
       import { openaiEmbedder } from "holdfast/embedders";
+      import { memoryTools } from "holdfast/memory-tools";
       import { taskStore } from "holdfast/task-store";
       import { naiveModel } from "holdfast/testing";
       const hf = await open(":memory:");
@@ -130,6 +131,7 @@ describe("a project that installed it", () => {
         "holdfast/coding": async () => localAgent("claude-code", { env: {} }),
         "holdfast/edge": () => openEdge("store.db"),
         "holdfast/embedders": async () => openaiEmbedder({ model: "m" }),
+        "holdfast/memory-tools": async () => memoryTools(hf, {}),
         "holdfast/task-store": () => taskStore(hf).getTaskList(1),
         "holdfast/testing": () => naiveModel({ now: () => 0 }).sessions.list({ cursor: "none" }),
       };

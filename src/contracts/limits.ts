@@ -40,6 +40,9 @@ export const LIMITS = {
   blocksPerAgent: 256,
   blockChars: 1_000_000,
   blockCharsDefault: 20_000,
+  /** UTF-8 bytes of a memory file, and files of one agent in one namespace. */
+  memoryFileBytes: 1_048_576,
+  memoryFiles: 1000,
   /** Tasks of one board, boards of one session. */
   tasksPerBoard: 10_000,
   boardsPerSession: 1000,

@@ -34,7 +34,11 @@ export interface State {
     options?: {
       /** Time to live of the keys that this call writes, in milliseconds; without it they do not expire. */
       readonly ttlMs?: number;
-    } & { readonly remove?: readonly string[] },
+    } & {
+      readonly remove?: readonly string[];
+      /** Refuse with Conflict when the state has another version. */
+      readonly version?: number;
+    },
   ): Promise<Versioned>;
   /** Replaces the whole state if it still has the given version; null if not. */
   compareAndSet<T extends object>(

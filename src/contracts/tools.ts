@@ -8,6 +8,8 @@ import type { RetryPolicy, StepCall } from "./steps.ts";
  * `Returned`, the result of execute(), only if a validator converts values.
  */
 export interface Tool<Accepted = Json, Out = unknown, In = Accepted, Returned = Out> {
+  /** An agent's tools are named by their keys; a tool that has a name must have its key as the name. */
+  readonly name?: string;
   readonly description?: string;
   /** Validates the input before the call is intended. */
   readonly input?: StandardSchema<Accepted, In>;

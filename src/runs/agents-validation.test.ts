@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { StandardSchema, ValidationResult } from "../contracts/standard-schema.ts";
-import { asksForApproval, validateValue, validateVerdict } from "./agents.ts";
+import { asksForApproval, defineAgent, validateValue, validateVerdict } from "./agents.ts";
 
 function schema(validate: (value: unknown) => ValidationResult<unknown>): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate } } as StandardSchema;
@@ -52,4 +52,12 @@ test("RU16 a tool with an approval rule that decides by the input counts as a to
   expect(
     [true, () => true, false, undefined].map((approve) => asksForApproval(approve === undefined ? {} : { approve })),
   ).toEqual([true, true, false, false]);
+});
+
+test("RU15 a tool may have a name, which must be its key", () => {
+  const find = { name: "find", execute: () => null };
+  const make = (tools: Record<string, typeof find>) =>
+    defineAgent({ id: "a", version: "1", tools, iterate: (it) => it.done() });
+  expect(() => make({ find })).not.toThrow();
+  expect(() => make({ search: find })).toThrow(/agent\.tools\.search\.name/);
 });

@@ -30,7 +30,17 @@ const AGENT = [
 ] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;
-const TOOL = ["description", "input", "inputSchema", "output", "effect", "retry", "approve", "execute"] as const;
+const TOOL = [
+  "name",
+  "description",
+  "input",
+  "inputSchema",
+  "output",
+  "effect",
+  "retry",
+  "approve",
+  "execute",
+] as const;
 
 /**
  * Checks a definition and returns it. Types are inferred from validators and from the tools. With explicit types,
@@ -88,7 +98,8 @@ export function checkAgent(agent: unknown): AgentDefinition {
   }
   for (const [name, tool] of Object.entries(checkRecord(given.tools, "agent.tools"))) {
     const what = `agent.tools.${checkId(name, "agent.tools")}`;
-    const { effect, execute, retry, approve, input, inputSchema, output } = checkRecord(tool, what, TOOL);
+    const { name: own, effect, execute, retry, approve, input, inputSchema, output } = checkRecord(tool, what, TOOL);
+    if (own !== undefined && own !== name) throw invalid(`${what}.name`, `${JSON.stringify(name)}, as its key`, own);
     checkValidator(input, `${what}.input`);
     checkValidator(output, `${what}.output`);
     if (inputSchema !== undefined) checkPlain(inputSchema, `${what}.inputSchema`);

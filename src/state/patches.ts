@@ -1,6 +1,7 @@
 // Patches of a session's state. A patch returns the whole state, so it is decided on the whole and guarded by its
 // version. Patches that arrive while one is running are decided together, each on the result of the one before: one
 // read and one commit for all of them, with one event and one version each. They are one entry of the session's queue.
+import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Versioned } from "../contracts/state.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -10,7 +11,7 @@ import { limitExceeded } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import type { SerialQueue } from "../core/serial-queue.ts";
 import { type Change, changeCommit, type PreparedValue, type Text, textOf, wholeState } from "./changes.ts";
-import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
+import { decodeValue, readSnapshot, readValue, type Snapshot, versionGuard } from "./rows.ts";
 
 /** The maximum number of patches in one decision; more would block the event loop for too long. */
 const MOST_TOGETHER = 64;
@@ -21,6 +22,8 @@ const MOST_KEYS = 10_000;
 interface PatchRequest {
   readonly change: Omit<Change, "values">;
   readonly values: Promise<readonly PreparedValue[]>;
+  /** The version that the caller expects; any version by default. */
+  readonly expected: number | undefined;
   readonly resolve: (answer: Versioned) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -28,6 +31,8 @@ interface PatchRequest {
 /** The outcome of a patch: the new state, or the error. */
 type PatchOutcome = Pick<Versioned, "value"> | { readonly error: unknown };
 type Answer = Versioned | { readonly error: unknown };
+
+type GuardedChange = Change & Pick<PatchRequest, "expected">;
 
 /** A value of the state, read on demand. */
 type Slot = () => Text | Promise<Text>;
@@ -48,9 +53,10 @@ export class PatchQueue {
   add(
     change: Omit<Change, "values">,
     values: readonly PreparedValue[] | Promise<readonly PreparedValue[]>,
+    expected?: number,
   ): Promise<Versioned> {
     return new Promise((resolve, reject) => {
-      const request = { change, values: Promise.resolve(values), resolve, reject };
+      const request = { change, values: Promise.resolve(values), expected, resolve, reject };
       // The queue entry reports the failure; until then an unhandled rejection must not be raised.
       request.values.catch(() => {});
       const { session } = change;
@@ -71,11 +77,11 @@ export class PatchQueue {
 
   async #decide(session: string, request: readonly PatchRequest[]): Promise<void> {
     const prepared = await Promise.allSettled(request.map(({ values }) => values));
-    const group: { readonly patch: Change; readonly asked: PatchRequest }[] = [];
+    const group: { readonly patch: GuardedChange; readonly asked: PatchRequest }[] = [];
     for (const [i, one] of request.entries()) {
       const values = prepared[i];
-      if (values?.status === "fulfilled") group.push({ patch: { ...one.change, values: values.value }, asked: one });
-      else one.reject(values?.reason);
+      if (values?.status !== "fulfilled") one.reject(values?.reason);
+      else group.push({ patch: { ...one.change, values: values.value, expected: one.expected }, asked: one });
     }
     if (group.length === 0) return;
     const patches = group.map(({ patch }) => patch);
@@ -92,10 +98,10 @@ export class PatchQueue {
 
   async #rule(
     session: string,
-    patches: readonly Change[],
+    patches: readonly GuardedChange[],
   ): Promise<Decision<readonly Answer[]> | FinalAnswer<readonly Answer[]>> {
     const { rows, version } = await readSnapshot(this.#storage, session);
-    const outcomes = await this.#fold(session, rows, patches);
+    const outcomes = await this.#fold(session, { rows, version }, patches);
     const held = patches.filter((_, i) => !("error" in (outcomes[i] ?? {})));
     const answer = (events: readonly { readonly seq: number }[]): readonly Answer[] => {
       const seqs = events.values();
@@ -113,16 +119,19 @@ export class PatchQueue {
   /** A value that a patch replaces is not read, so a damaged value can be replaced or removed. */
   async #fold(
     session: string,
-    rows: readonly StateRow[],
-    patches: readonly Change[],
+    { rows, version }: Snapshot,
+    patches: readonly GuardedChange[],
   ): Promise<readonly PatchOutcome[]> {
     const now = this.#storage.environment.now();
     const outcomes: PatchOutcome[] = [];
     let keys = 0;
+    // The commit gives each patch a version, so that within the group only the first one is known.
+    let current: number | null = version ?? 0;
     let state: ReadonlyMap<string, Slot> = new Map(rows.map((row) => [row.key, this.#slotOf(session, row)]));
     for (const patch of patches) {
       const next = patched(state, patch, now);
       try {
+        checkVersion(session, current, patch.expected);
         if (next.size > LIMITS.stateKeys) throw limitExceeded("stateKeys", "the state in keys", next.size);
         const texts: Text[] = [];
         for (const slot of next.values()) {
@@ -131,6 +140,7 @@ export class PatchQueue {
         }
         outcomes.push({ value: wholeState(texts) });
         state = next;
+        current = null;
       } catch (error) {
         outcomes.push({ error });
       }
@@ -154,6 +164,20 @@ export class PatchQueue {
       return text;
     };
   }
+}
+
+/** `actual` null: an earlier patch of the same commit changes the state. */
+function checkVersion(session: string, actual: number | null, expected: number | undefined): void {
+  if (expected === undefined || expected === actual) return;
+  const is = actual === null ? "is changed by a patch before this one" : `has version ${actual}`;
+  throw new HoldfastError(
+    "Conflict",
+    `the state of the session ${JSON.stringify(session)} ${is}; expected was version ${expected}`,
+    {
+      details: { session, expected, ...(actual === null ? {} : { actual }) },
+      hint: "Read the state again with state.getVersioned(), and repeat the patch if it is still right.",
+    },
+  );
 }
 
 function patched(state: ReadonlyMap<string, Slot>, patch: Change, now: number): ReadonlyMap<string, Slot> {

@@ -49,10 +49,10 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
         });
       });
     },
-    async patch(session, entries, { ttlMs, remove: removed = [] }) {
+    async patch(session, entries, { ttlMs, remove: removed = [], version }) {
       const at = storage.environment.now();
       const change = { session, type: "state/patched", at, removed, expiresAt: expiry(ttlMs, at) } as const;
-      return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, entries)));
+      return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, entries), version));
     },
     async compareAndSet(session, expected, entries, { ttlMs }) {
       const at = storage.environment.now();

@@ -17,7 +17,7 @@ export const STATE_VERBS = {
   patch: write(
     param("session", CHANGED),
     param("patch", VALUE),
-    param("options", options({ ttlMs, remove: optional(set(ID, "stateKeys")) })),
+    param("options", options({ ttlMs, remove: optional(set(ID, "stateKeys")), version: optional(whole()) })),
   ),
   compareAndSet: write(
     param("session", CHANGED),

@@ -66,6 +66,20 @@ const wholeCases: readonly Case[] = [
     assert.ok(version > 0);
   }),
 
+  prove("ME1 a patch on a version that has passed is a Conflict, and changes nothing", ["state"], async ({ state }) => {
+    await refuses("Conflict", () => state.patch("chat", { a: 1 }, { version: 1 }));
+    const first = await state.patch("chat", { a: 1 }, { version: 0 });
+    await refuses("Conflict", () => state.patch("chat", { a: 2 }, { version: 0 }));
+    const second = await state.patch("chat", { b: 2 }, { version: first.version, remove: ["a"] });
+    assert.deepEqual(await state.getVersioned("chat"), second);
+    // Of patches that expect the same version one succeeds, whether one commit decides about all of them or not.
+    const { version } = second;
+    const outcomes = await Promise.allSettled(range(8).map((n) => state.patch("chat", { [`k${n}`]: n }, { version })));
+    assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 1);
+    assert.equal(Object.keys(await state.get("chat")).length, 2);
+    await state.patch("chat", { free: true });
+  }),
+
   prove("ME1 clear leaves nothing, and the version still grows", ["state"], async ({ state }) => {
     const before = await state.set("chat", { a: 1, b: 2 });
     await state.clear("chat");
