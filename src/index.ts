@@ -27,6 +27,7 @@ export { LIMITS, type LimitName } from "./contracts/limits.ts";
 export type * from "./contracts/lineage.ts";
 export type * from "./contracts/locators.ts";
 export type { Anchor, EventType, Log, LogEvent, VerifyReport } from "./contracts/log.ts";
+export type * from "./contracts/memory.ts";
 export type * from "./contracts/messages.ts";
 export type * from "./contracts/metadata-filter.ts";
 export type * from "./contracts/models.ts";

@@ -123,6 +123,7 @@ const CAPTURES = new LazyModule(() => import("./captures/captures.ts"));
 const CAPTURE_ROWS = new LazyModule(() => import("./captures/rows.ts"));
 const CATCH_UP = new LazyModule(() => import("./coding/catch-up.ts"));
 const VECTORS = new LazyModule(() => import("./vectors/vectors.ts"));
+const MEMORY = new LazyModule(() => import("./memory/memory.ts"));
 const STATS = new LazyModule(() => import("./stats/stats.ts"));
 const QUERY = new LazyModule(() => import("./query/run.ts"));
 const TRACE = new LazyModule(() => import("./log/trace.ts"));
@@ -148,6 +149,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
+  const memory = lazy.part(MEMORY, ({ createMemory }) => createMemory(storage));
   const counted = Object.fromEntries(
     (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [name, lifetime.of<object>(nouns[name], NOUN_VERBS[name])]),
   ) as unknown as typeof nouns;
@@ -164,6 +166,10 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
       CATALOGUE.captures,
     ),
     vectors: lifetime.of(vectors.verbs, CATALOGUE.vectors),
+    memory: lifetime.of(
+      lazy.members(memory, (part) => part, CATALOGUE.memory),
+      CATALOGUE.memory,
+    ),
     ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,

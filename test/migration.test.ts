@@ -43,6 +43,7 @@ const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string
   10: ["4ca7812e11c6b5a7b7ef43ebed5b64cf", "78915b7e11b5b3ba3bd6efa26a207f95"],
   12: ["0492709586ac035c7f4b45ba9db1c5e9", "d09a1e59a230ab6ed0799d2511ef7339"],
   13: ["c8d8fe4a9241bfeead0a4a4ff8bf9119", "52b954579e875bccbd5830c2443ac989"],
+  14: ["da6ad058b9dda3f09670458d11594102", "e3dd6f4a5d5a78b6327f6bf909192005"],
 };
 
 const DIALECTS = [sqlite, postgres];

@@ -56,6 +56,7 @@ export function runEverySuite(name: string, place: MakeSuiteStore, { runs, oneHa
   suites.runSuite("history", name, make, options);
   suites.runSuite("state", name, make, options);
   suites.runSuite("tasks", name, make, options);
+  suites.runSuite("memory", name, make, options);
   suites.runSuite("agents", name, make, options);
   suites.runSuite("lineage", name, make, options);
   suites.runSuite("archive", name, make, options);

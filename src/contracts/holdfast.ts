@@ -12,6 +12,7 @@ import type { History } from "./history.ts";
 import type { Invocations, LeafCalls } from "./invocations.ts";
 import type { Evals, Snapshots, Turns } from "./lineage.ts";
 import type { Log } from "./log.ts";
+import type { Memories } from "./memory.ts";
 import type { Querying } from "./query.ts";
 import type { Runs } from "./runs.ts";
 import type { Sessions } from "./sessions.ts";
@@ -141,6 +142,7 @@ export interface Holdfast extends Querying, Tracing, Checking {
   readonly state: State;
   readonly runs: Runs;
   readonly tasks: Tasks;
+  readonly memory: Memories;
   readonly captures: Captures;
   readonly blobs: Blobs;
   readonly log: Log;

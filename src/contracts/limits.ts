@@ -97,6 +97,14 @@ export const LIMITS = {
   filterDepth: 32,
   /** Numbers of one embedding. */
   embeddingDimensions: 4096,
+  /** UTF-8 bytes of a memory's content, and of the value of its attribute. */
+  memoryBytes: 1_048_576,
+  memoryValueBytes: 65_536,
+  /** Memories whose place one memory takes, and memories that a judge gets to see. */
+  memoriesSuperseded: 1000,
+  memoriesJudged: 10,
+  /** UTF-8 bytes of a search query. */
+  searchQueryBytes: 65_536,
   /** Files of one capture. */
   captureFiles: 50_000,
   /** Bytes of all files of a bundle, which are in memory at once, and of the list of them. */

@@ -87,7 +87,7 @@ function checkOfKind(schema: Schema, code: CodeChecks): Check {
       return (value, what) => (value === orText && orText !== undefined ? value : checkInt(value, what, min, max));
     }
     case "number":
-      return (value, what) => checkNumber(value, what, schema.min);
+      return (value, what) => checkNumber(value, what, schema.min, schema.max);
     case "limit":
       return (value, what) => checkLimit(value, schema.limit, what);
     case "choice":
@@ -126,9 +126,9 @@ function checkOfObject(schema: Schema, code: CodeChecks): Check {
   }
 }
 
-function checkNumber(value: unknown, what: string, min: number): number {
-  if (typeof value === "number" && Number.isFinite(value) && value >= min) return value;
-  throw invalid(what, `a number from ${min} on`, value);
+function checkNumber(value: unknown, what: string, min: number, max = Number.POSITIVE_INFINITY): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= min && value <= max) return value;
+  throw invalid(what, Number.isFinite(max) ? `a number from ${min} to ${max}` : `a number from ${min} on`, value);
 }
 
 function checkDigest(value: unknown, what: string): string {

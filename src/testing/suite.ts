@@ -34,6 +34,7 @@ export interface CaseContext {
   readonly history: Holdfast["history"];
   readonly state: Holdfast["state"];
   readonly tasks: Holdfast["tasks"];
+  readonly memory: Holdfast["memory"];
   readonly blobs: Holdfast["blobs"];
   readonly captures: Holdfast["captures"];
   readonly log: Holdfast["log"];
@@ -144,13 +145,14 @@ async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
 }
 
 function caseContextOf({ store, environment, another }: Fixture): Partial<CaseContext> {
-  const { agents, sessions, history, state, tasks, blobs, captures, log, vectors, info } = store;
+  const { agents, sessions, history, state, tasks, memory, blobs, captures, log, vectors, info } = store;
   const offers: { [N in ContextName]: CaseContext[N] | undefined } = {
     agents,
     sessions,
     history,
     state,
     tasks,
+    memory,
     blobs,
     captures,
     log,

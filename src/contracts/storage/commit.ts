@@ -69,6 +69,12 @@ export type GuardName =
   | "board.id"
   | "boards.last"
   | "task.version"
+  /** Locks the row of a scope, which never changes: other guards say what a commit relies on. */
+  | "memory.scope"
+  | "memory.version"
+  /** The newest memory with a digest, or with a fact's key. Evaluated after the guard "memory.scope". */
+  | "memory.same"
+  | "memory.fact"
   | "capture.seq"
   /** The newest capture. Evaluated after the guard "store.lock", like "invocation.waits". */
   | "capture.newest"

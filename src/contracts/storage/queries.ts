@@ -4,6 +4,7 @@ import type { CaptureQueries } from "./capture-queries.ts";
 import type { CheckQueries } from "./check-queries.ts";
 import type { IndexQueries } from "./index-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
+import type { MemoryQueries } from "./memory-queries.ts";
 import type {
   AgentRow,
   BlockRow,
@@ -49,6 +50,7 @@ export interface Queries
     RunQueries,
     CheckQueries,
     TraceQueries,
+    MemoryQueries,
     VectorQueries {
   // Sessions by id or alias. Lists are newest first; `before` is the number of the last session of the page before.
   "session.get": Read<{ id: string }, SessionRow>;

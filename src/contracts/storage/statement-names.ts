@@ -123,6 +123,8 @@ export type StatementName =
   | "frames.clear"
   | "frames.drop"
   | "gc.advance"
+  | `memory.${"addField" | "remove" | "removeChanges"}`
+  | `memories.${"removeScope" | "removeScopeChanges"}`
   | "metadata.removeItem"
   | "metadata.removeItems"
   | "metadata.removeScope"

@@ -11,6 +11,7 @@ import { CAPTURE_VERBS } from "./captures.ts";
 import { HISTORY_VERBS } from "./history.ts";
 import { CALL_VERBS, EVAL_VERBS, HEAD_VERBS, INVOCATION_VERBS, SNAPSHOT_VERBS, TURN_VERBS } from "./lineage.ts";
 import { LOG_VERBS } from "./log.ts";
+import { MEMORY_VERBS } from "./memory.ts";
 import { RUN_VERBS } from "./runs.ts";
 import { ARCHIVE_VERBS, SESSION_VERBS } from "./sessions.ts";
 import { STATE_VERBS } from "./state.ts";
@@ -32,6 +33,7 @@ export const CATALOGUE = {
   state: STATE_VERBS,
   runs: RUN_VERBS,
   tasks: TASK_VERBS,
+  memory: MEMORY_VERBS,
   captures: CAPTURE_VERBS,
   blobs: BLOB_VERBS,
   log: LOG_VERBS,

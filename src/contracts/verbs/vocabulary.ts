@@ -46,7 +46,7 @@ export type Schema = Presence &
     | { readonly kind: "text"; readonly limit: LimitName; readonly isBlankRefused?: true }
     | { readonly kind: "whole"; readonly min: number; readonly max: number; readonly orText?: string }
     /** A number, whole or not. */
-    | { readonly kind: "number"; readonly min: number }
+    | { readonly kind: "number"; readonly min: number; readonly max?: number }
     /** How many rows of a list. */
     | { readonly kind: "limit"; readonly limit: LimitName }
     | { readonly kind: "choice"; readonly of: readonly string[] }
@@ -97,8 +97,9 @@ export const JSON_OBJECT: Kind<"object"> = { kind: "object" };
 const MOST = Number.MAX_SAFE_INTEGER;
 
 export const whole = (min = 0, max = MOST) => ({ kind: "whole", min, max }) as const;
-/** A number of at least `min`. */
-export const amount = (min: number) => ({ kind: "number", min }) as const;
+/** A number of at least `min`, and at most `max`. */
+export const amount = (min: number, max?: number) =>
+  ({ kind: "number", min, ...(max === undefined ? {} : { max }) }) as const;
 export const text = (limit: LimitName) => ({ kind: "text", limit }) as const;
 export const choice = <const C extends readonly string[]>(of: C) => ({ kind: "choice", of }) as const;
 export const list = <S extends Schema>(of: S, limit: LimitName) => ({ kind: "list", of, limit }) as const;

@@ -31,6 +31,9 @@ const MOVING: ReadonlySet<string> = new Set([
   "runs.newest",
 ]);
 
+/** Guards that only lock a row whose value never changes: commits of one batch share the lock. */
+const LOCKS: ReadonlySet<string> = new Set(["memory.scope"]);
+
 export type Verdict = "accepted" | "later" | Refusal;
 
 /**
@@ -45,7 +48,7 @@ export function judgeCommits(batch: readonly Commit[], snapshot: CommitSnapshot)
   const created = new Set<string>();
   const named = new Set<string>();
   return batch.map((commit) => {
-    const guards = (commit.guards ?? []).map(guardKey);
+    const guards = (commit.guards ?? []).filter(({ check }) => !LOCKS.has(check)).map(guardKey);
     const names = (commit.guards ?? []).flatMap(namedBy);
     const sessions = (commit.sessions ?? []).map((use) => `session ${use.id}`);
     const alone = (commit.guards ?? []).some(({ check }) => MOVING.has(check)) || publishes(commit).length > 0;

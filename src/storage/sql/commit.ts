@@ -1,6 +1,6 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
-import type { Commit, FoundRows, Guard, Outcome, SessionUse } from "../../contracts/storage/commit.ts";
+import type { Commit, FoundRows, Guard, GuardName, Outcome, SessionUse } from "../../contracts/storage/commit.ts";
 import type { BranchPositionRow } from "../../contracts/storage/lineage-queries.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { rowChecksum } from "../../core/checksum.ts";
@@ -149,15 +149,23 @@ function agentIds(batch: readonly Commit[]): string[] {
   return [...new Set(named)];
 }
 
-const AFTER_LOCK: ReadonlySet<string> = new Set(["invocation.waits", "capture.newest", "claim.value", "collection.no"]);
+/** Guards that a lock protects, the store's or that of a scope of memories: no row that could be locked says their value. */
+const READ_LOCKED: ReadonlySet<GuardName> = new Set<GuardName>([
+  "invocation.waits",
+  "capture.newest",
+  "claim.value",
+  "memory.same",
+  "memory.fact",
+  "collection.no",
+]);
 
 /**
- * A commit with the store's lock has locked all other rows by then, so that there is no deadlock; its guards are read
- * after the lock, and see what earlier holders of the lock have committed.
+ * A commit with the store's lock has locked all other rows by then, so that there is no deadlock; guards that a lock protects are
+ * read after it, and see what earlier holders of the lock have committed.
  */
 function lockSessions({ check }: Guard): number {
   if (check === "store.lock") return 1;
-  return AFTER_LOCK.has(check) ? 2 : 0;
+  return READ_LOCKED.has(check) ? 2 : 0;
 }
 
 function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitSnapshot> {

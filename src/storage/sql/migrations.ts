@@ -4,6 +4,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import { newId } from "../../core/new-id.ts";
 import { checksumSql, type PartType } from "./checksum.ts";
 import type { Dialect, Driver, Execute } from "./driver.ts";
+import { MEMORY } from "./memory-tables.ts";
 
 export interface Migration {
   readonly version: number;
@@ -285,6 +286,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, up: [...CHECKSUMS, ...FILLED] },
   { version: 12, up: VECTORS },
   { version: 13, up: COLLECTIONS },
+  { version: 14, up: MEMORY },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);

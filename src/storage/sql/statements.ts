@@ -13,6 +13,7 @@ import * as history from "./history.ts";
 import * as inlineContent from "./inline-content.ts";
 import * as lineage from "./lineage.ts";
 import * as log from "./log.ts";
+import * as memory from "./memory.ts";
 import * as metadata from "./metadata.ts";
 import * as references from "./references.ts";
 import * as runs from "./runs.ts";
@@ -44,6 +45,7 @@ const READS = [
   check.queries,
   checksums.queries,
   trace.queries,
+  memory.queries,
   metadata.queries,
   textIndex.queries,
   vectors.queries,
@@ -65,6 +67,7 @@ const CHANGES = [
   captures.statements,
   blobs.statements,
   inlineContent.statements,
+  memory.statements,
   metadata.statements,
   vectors.statements,
 ] as const;
@@ -83,6 +86,7 @@ const CHECKS = [
   agents.guards,
   tasks.guards,
   captures.guards,
+  memory.guards,
   blobs.guards,
   inlineContent.guards,
   vectors.guards,

@@ -9,6 +9,7 @@ import { runHistorySuite } from "./history.ts";
 import { runHostileSuite } from "./hostile.ts";
 import { runLineageSuite } from "./lineage.ts";
 import { runLogSuite } from "./log.ts";
+import { runMemorySuite } from "./memory.ts";
 import { runQuerySuite } from "./query.ts";
 import { runRunsSuite } from "./runs.ts";
 import { runSessionsSuite } from "./sessions.ts";
@@ -28,6 +29,7 @@ const SUITES = {
   hostile: runHostileSuite,
   lineage: runLineageSuite,
   log: runLogSuite,
+  memory: runMemorySuite,
   query: runQuerySuite,
   runs: runRunsSuite,
   sessions: runSessionsSuite,
@@ -45,7 +47,7 @@ const SUITES = {
 export function runSuite(
   noun:
     | ("agents" | "archive" | "blobs" | "captures" | "check" | "history" | "hostile" | "lineage")
-    | ("log" | "query" | "runs" | "sessions" | "state" | "store" | "tasks" | "trace" | "vectors"),
+    | ("log" | "memory" | "query" | "runs" | "sessions" | "state" | "store" | "tasks" | "trace" | "vectors"),
   name: string,
   make: () => Promise<Fixture>,
   options?: SuiteOptions,

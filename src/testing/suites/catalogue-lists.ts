@@ -33,6 +33,19 @@ const MAKE: Readonly<Record<string, (store: Holdfast) => Promise<readonly unknow
     for (const _ of range(ROWS)) await heads.publish("published");
     return ["published"];
   },
+  "memory.list": async ({ memory }) => {
+    for (const n of range(ROWS)) await memory.save(`fact ${n}`);
+    return [];
+  },
+  "memory.history": async ({ memory }) => {
+    const { id } = await memory.save("a fact that is confirmed");
+    for (const _ of range(ROWS - 1)) await memory.touch(id);
+    return [id];
+  },
+  "memory.scopes": async ({ memory }) => {
+    for (const n of range(ROWS)) await memory.save("a fact", { namespace: `listed ${n}` });
+    return [];
+  },
   "captures.list": async ({ captures }) => {
     for (const n of range(ROWS)) {
       const sessionId = `00000000-0000-4000-8000-00000000000${n}`;
@@ -145,14 +158,19 @@ const FILTERS: Readonly<Record<string, unknown>> = {
   agent: "claude-code",
   agentType: "agent",
   answered: true,
+  attribute: "home",
   createdAfter: 1,
   createdBefore: 1e12,
   diverged: true,
+  kind: "goal",
+  namespace: "other",
   request: "r",
   run: "r1",
   session: "s1",
   sessionId: "00000000-0000-4000-8000-000000000001",
   sort: "size",
+  subject: "Ada",
+  superseded: true,
   tag: "x",
 };
 

@@ -45,6 +45,8 @@ export async function makeExamples(store: Holdfast): Promise<Examples> {
       path: "a/b",
       model: "m",
       verdict: "result",
+      validTo: 2e15,
+      to: 2e15,
     },
     agent: { id: "worker", version: "1", iterate: () => ({ verdict: "done", value: null }) },
     formed: {
@@ -71,6 +73,7 @@ export async function makeExamples(store: Holdfast): Promise<Examples> {
       embedding: [1, 2],
       "metadata filter": { a: 1 },
       "what is said of a bundle": { request: "r" },
+      "a metadata filter": { a: 1 },
     },
     absent: [
       "filter.order",

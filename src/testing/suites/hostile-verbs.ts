@@ -158,7 +158,12 @@ function tooMuch(schema: Schema, fitting: unknown): readonly Wrong[] {
         { what: `is more than ${schema.limit}`, value: LIMITS[schema.limit] + 1, codes: ["LimitExceeded"] },
       ];
     case "number":
-      return [{ what: `is less than ${schema.min}`, value: schema.min - 1, codes: ["InvalidArgument"] }];
+      return [
+        { what: `is less than ${schema.min}`, value: schema.min - 1, codes: ["InvalidArgument"] },
+        ...(schema.max === undefined
+          ? []
+          : [{ what: `is more than ${schema.max}`, value: schema.max + 1, codes: ["InvalidArgument"] } as const]),
+      ];
     case "record":
       return Object.entries(schema.fields).flatMap(([field, inner]) =>
         tooMuch(inner, (fitting as Readonly<Record<string, unknown>>)[field]).map((one) => ({

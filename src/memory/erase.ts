@@ -1,0 +1,114 @@
+// Erases memories for good (rule LG6): their rows, their changes, their entries in the indexes. What another memory says of an
+// erased one is its id.
+import type { Erasure } from "../contracts/history.ts";
+import type { Commit, Guard, Write } from "../contracts/storage/commit.ts";
+import type { MemoryRow, MemoryTotals } from "../contracts/storage/memory-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
+import { removeFieldsWrite, removeScopeFieldsWrite } from "../core/metadata-index.ts";
+import { versionGuard } from "./rows.ts";
+import { findScope, type NamedScope, scopeGuard } from "./scopes.ts";
+
+const NOTHING: MemoryTotals = { memories: 0, changes: 0, bytes: 0 };
+
+export async function deleteMemory(storage: Storage, named: NamedScope, id: string): Promise<Erasure> {
+  const scope = await findScope(storage, named);
+  if (scope === null) return reportOf(NOTHING);
+  return eraseWith(storage, async () => {
+    // Also one that has expired: until it is swept, its words are in the store.
+    const [row] = await storage.query("memory.get", { id, scope });
+    if (row === undefined) return { answer: NOTHING };
+    const guards = [scopeGuard(scope), versionGuard(row)];
+    return { commit: { guards, writes: removeMemory(row) }, answer: () => totalsOf([row]) };
+  });
+}
+
+export async function clearScope(storage: Storage, named: NamedScope): Promise<Erasure> {
+  const scope = await findScope(storage, named);
+  if (scope === null) return reportOf(NOTHING);
+  return eraseWith(storage, async () => {
+    const params = { scope };
+    const commit: Commit = {
+      solo: true,
+      guards: [scopeGuard(scope)],
+      writes: [
+        { op: "read", query: "memories.totals", params },
+        removeScopeFieldsWrite({ kind: "memories", scope }),
+        { op: "run", statement: "memories.removeScopeChanges", params },
+        { op: "run", statement: "memories.removeScope", params },
+      ],
+    };
+    return { commit, answer: ({ found }) => found?.["memories.totals"]?.[0] ?? NOTHING };
+  });
+}
+
+/** Memories that one commit of a sweep erases. */
+const SWEPT_ROWS = 100;
+
+export async function sweepExpired(storage: Storage, isDryRun: boolean): Promise<Erasure> {
+  const now = storage.environment.now();
+  let totals = NOTHING;
+  for (let last = { after: 0, afterNo: 0 }; ; ) {
+    const page = { now, ...last, limit: SWEPT_ROWS };
+    const rows = await storage.query("memories.expired", page);
+    const end = rows.at(-1);
+    if (end === undefined) break;
+    totals = addTotals(totals, isDryRun ? totalsOf(rows) : await eraseExpired(storage, rows, now));
+    last = { after: end.expires_at ?? 0, afterNo: end.no };
+  }
+  if (!isDryRun && totals.memories > 0) await storage.reclaim();
+  return reportOf(totals);
+}
+
+/** A memory that was saved again meanwhile may live longer: each is read again with its guard. */
+function eraseExpired(storage: Storage, expired: readonly MemoryRow[], now: number): Promise<MemoryTotals> {
+  return decide(storage, async () => {
+    const found = await Promise.all(
+      expired.map(({ id, scope_no: scope }) => storage.query("memory.get", { id, scope })),
+    );
+    const rows = found.flat().filter(({ expires_at }) => expires_at !== null && expires_at <= now);
+    if (rows.length === 0) return { answer: NOTHING };
+    const scopes = new Set(rows.map(({ scope_no }) => scope_no));
+    const guards: readonly Guard[] = [...[...scopes].map(scopeGuard), ...rows.map(versionGuard)];
+    return { commit: { guards, writes: rows.flatMap(removeMemory) }, answer: () => totalsOf(rows) };
+  });
+}
+
+function removeMemory({ id, no, scope_no: scope }: MemoryRow): readonly Write[] {
+  return [
+    removeFieldsWrite({ kind: "memories", scope }, no),
+    { op: "run", statement: "memory.removeChanges", params: { id } },
+    { op: "run", statement: "memory.remove", params: { id } },
+  ];
+}
+
+/** Freed pages are overwritten after the commit. */
+async function eraseWith(
+  storage: Storage,
+  rule: () => Promise<Decision<MemoryTotals> | FinalAnswer<MemoryTotals>>,
+): Promise<Erasure> {
+  const totals = await decide(storage, rule);
+  if (totals.memories > 0) await storage.reclaim();
+  return reportOf(totals);
+}
+
+/** Every version of a memory is a change of it. */
+function totalsOf(rows: readonly MemoryRow[]): MemoryTotals {
+  return rows.reduce(
+    (sum, { version, content, value, metadata }) =>
+      addTotals(sum, {
+        memories: 1,
+        changes: version,
+        bytes: content.byteLength + (value?.byteLength ?? 0) + (metadata?.byteLength ?? 0),
+      }),
+    NOTHING,
+  );
+}
+
+function addTotals(a: MemoryTotals, b: MemoryTotals): MemoryTotals {
+  return { memories: a.memories + b.memories, changes: a.changes + b.changes, bytes: a.bytes + b.bytes };
+}
+
+function reportOf({ memories, changes, bytes }: MemoryTotals): Erasure {
+  return { removed: { memories, changes, bytes }, kept: {} };
+}

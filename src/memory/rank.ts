@@ -1,0 +1,144 @@
+// Ranks the memories of one scope by the words of a query. All counts are of the scope's own memories: what other scopes hold
+// changes neither what is found nor any score. Scores are whole numbers until the end, and equal on all engines.
+import type { IndexSnapshot, PostingList } from "../search/index/reader.ts";
+import { PREFIX_TERMS_READ_MAX } from "../search/index/reader.ts";
+import { impactOf } from "../search/ranking/impact.ts";
+import type { IndexQuery } from "../search/text/query.ts";
+
+export interface RankedMemory {
+  /** The memory's number. */
+  readonly item: number;
+  /** From 0 to 1: 1 if it has all words of the query and few others. */
+  readonly text: number;
+  /** When it began to hold, in minutes since 1970. */
+  readonly minutes: number;
+}
+
+/** Terms of which a memory needs one: those that begin with a prefix, or one term alone. */
+type Clue = readonly string[];
+
+/**
+ * The memories that have at least one of the query's words and, as far as terms can say, all of its phrases, in no order. `fields`
+ * are terms that each must have. That a phrase's words stand together is not checked here.
+ */
+export async function rankMemories(
+  snapshot: IndexSnapshot,
+  query: IndexQuery,
+  { scope, fields }: { readonly scope: number; readonly fields: readonly FieldClue[] },
+): Promise<readonly RankedMemory[]> {
+  const group = snapshot.units.groupNumbers.indexOf(scope);
+  if (group === -1) return [];
+  const prefixes = await readPrefixes(snapshot, query.prefixes);
+  const excludedPrefixes = await readPrefixes(snapshot, query.excluded.prefixes);
+  const phraseTerms = query.phrases.flat();
+  const clues: readonly Clue[] = [
+    ...[...new Set([...query.terms, ...phraseTerms])].map((term) => [term]),
+    ...prefixes.filter(({ length }) => length > 0),
+  ];
+  const excluded = [
+    ...query.excluded.phrases.flatMap((phrase) => (phrase.length === 1 ? phrase : [])),
+    ...excludedPrefixes.flat(),
+  ];
+  const terms = new Set([...clues.flat(), ...excluded, ...fields.map(({ term }) => term)]);
+  const lists = new Map((await snapshot.readPostings([...terms])).map((list) => [list.term, list]));
+  const readImpacts = (clue: Clue) => impactsOf(snapshot, group, clue, lists);
+  const found = scoreClues(clues.map(readImpacts), countItems(snapshot, group));
+  const required = [...phraseTerms.map((term) => [term]), ...fields.filter(isWanted).map(({ term }) => [term])];
+  const refused = [
+    ...excluded.map((term) => [term]),
+    ...fields.filter((one) => !isWanted(one)).map(({ term }) => [term]),
+  ];
+  for (const clue of required) {
+    const having = readImpacts(clue).impacts;
+    for (const item of found.keys()) if (!having.has(item)) found.delete(item);
+  }
+  for (const clue of refused) for (const item of readImpacts(clue).impacts.keys()) found.delete(item);
+  return [...found].map(([item, { text, minutes }]) => ({ item, text, minutes }));
+}
+
+/** A field term that memories must have, or must not have. */
+export interface FieldClue {
+  readonly term: string;
+  readonly isExcluded: boolean;
+}
+
+function isWanted({ isExcluded }: FieldClue): boolean {
+  return !isExcluded;
+}
+
+function readPrefixes(snapshot: IndexSnapshot, prefixes: IndexQuery["prefixes"]): Promise<readonly Clue[]> {
+  return Promise.all(
+    prefixes.map(async ({ prefix, stem }) => [
+      ...new Set([stem, ...(await snapshot.termsWithPrefix(prefix, PREFIX_TERMS_READ_MAX))]),
+    ]),
+  );
+}
+
+interface ClueImpacts {
+  /** By memory: the most that one of its passages says. */
+  readonly impacts: ReadonlyMap<number, number>;
+  readonly minutes: ReadonlyMap<number, number>;
+}
+
+function impactsOf(
+  { units }: IndexSnapshot,
+  group: number,
+  clue: Clue,
+  lists: ReadonlyMap<string, PostingList>,
+): ClueImpacts {
+  const impacts = new Map<number, number>();
+  const minutes = new Map<number, number>();
+  for (const term of clue) {
+    const list = lists.get(term);
+    if (list === undefined) continue;
+    for (let i = 0; i < list.count; i++) {
+      const unit = list.units[i] ?? 0;
+      if (units.group[unit] !== group) continue;
+      const item = units.item[unit] ?? 0;
+      impacts.set(item, Math.max(impacts.get(item) ?? 0, list.impacts[i] ?? 0));
+      minutes.set(item, units.minutes[unit] ?? 0);
+    }
+  }
+  return { impacts, minutes };
+}
+
+/** Each memory has one first passage. */
+function countItems({ units }: IndexSnapshot, group: number): number {
+  let count = 0;
+  for (let unit = 0; unit < units.count; unit++) {
+    if (units.group[unit] === group && units.part[unit] === 0) count++;
+  }
+  return count;
+}
+
+/** A word once in a memory of one word. More counts as much. */
+const FULL_IMPACT = impactOf(1, 1);
+const RARITY_UNITS = 64;
+
+/** How much a word says that `count` of `all` memories have: more if it is rare. Never 0. */
+function rarityOf(count: number, all: number): number {
+  return Math.max(1, Math.round(RARITY_UNITS * Math.log(1 + (all - count + 0.5) / (count + 0.5))));
+}
+
+interface FoundMemory {
+  sum: number;
+  text: number;
+  minutes: number;
+}
+
+function scoreClues(clues: readonly ClueImpacts[], all: number): Map<number, FoundMemory> {
+  const found = new Map<number, FoundMemory>();
+  let most = 0;
+  for (const { impacts, minutes } of clues) {
+    const rarity = rarityOf(impacts.size, all);
+    most += rarity * FULL_IMPACT;
+    for (const [item, impact] of impacts) {
+      const score = rarity * Math.min(impact, FULL_IMPACT);
+      const known = found.get(item);
+      if (known === undefined) found.set(item, { sum: score, text: 0, minutes: minutes.get(item) ?? 0 });
+      else known.sum += score;
+    }
+  }
+  for (const memory of found.values()) memory.text = memory.sum / most;
+  return found;
+}

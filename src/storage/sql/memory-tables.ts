@@ -1,0 +1,20 @@
+// The tables of long-term memory, as a migration makes them; memory.ts reads and changes their rows.
+export const MEMORY: readonly string[] = [
+  `CREATE TABLE memory_scopes (no {serial}, namespace {text} NOT NULL, agent {text} NOT NULL, checksum {text},
+     UNIQUE (namespace, agent)){table_end}`,
+  `CREATE TABLE memories (no {serial}, id {text} NOT NULL UNIQUE, scope_no {int} NOT NULL, digest {bytes} NOT NULL,
+     subject_key {bytes}, fact_key {bytes}, content {bytes} NOT NULL, kind {text} NOT NULL, subject {text}, attribute {text},
+     value {bytes}, importance {int} NOT NULL, metadata {bytes}, valid_from {int} NOT NULL, valid_to {int},
+     recorded_at {int} NOT NULL, confirmations {int} NOT NULL, confirmed_at {int} NOT NULL, expires_at {int},
+     superseded_by {text}, superseded_from {int}, version {int} NOT NULL, checksum {text}){table_end}`,
+  "CREATE INDEX memories_scope ON memories (scope_no, no)",
+  "CREATE INDEX memories_digest ON memories (scope_no, digest)",
+  "CREATE INDEX memories_subject ON memories (scope_no, subject_key, no) WHERE subject_key IS NOT NULL",
+  "CREATE INDEX memories_fact ON memories (scope_no, fact_key, valid_from) WHERE fact_key IS NOT NULL",
+  "CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL",
+  "CREATE INDEX memories_expiry ON memories (expires_at, no) WHERE expires_at IS NOT NULL",
+  `CREATE TABLE memory_changes (no {serial}, memory_id {text} NOT NULL, version {int} NOT NULL, change {text} NOT NULL,
+     at {int} NOT NULL, by_id {text}, session {text}, message {text}, run {text}, checksum {text},
+     UNIQUE (memory_id, version)){table_end}`,
+  "CREATE INDEX memory_changes_session ON memory_changes (session) WHERE session IS NOT NULL",
+];
