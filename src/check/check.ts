@@ -23,6 +23,7 @@ import { withReferrers } from "./referrers.ts";
 import { checkSession } from "./session.ts";
 import { checkCounters, checkNames, checkStrays, checkTasks } from "./store.ts";
 import type { Survey } from "./survey.ts";
+import { checkVectors } from "./vectors.ts";
 import { type BlobReader, yieldBetweenReads } from "./yielding-reads.ts";
 
 const CHECKED_WHOLE = "a session is checked as a whole";
@@ -168,6 +169,7 @@ async function checkStore(run: CheckRun, mode: CheckReport["mode"]): Promise<Che
   ]) {
     await checkPart(run, [], (reporter) => check(storage, reporter));
   }
+  await checkPart(run, [], (reporter) => checkVectors(storage, blobs, reporter));
   progress.begin("blobs");
   progress.report();
   await checkPart(run, [], (reporter) => checkParts(storage, reporter));

@@ -66,6 +66,18 @@ export async function checkStoreChecksums(storage: Storage, reporter: IssueRepor
     ({ segment_id }) => segment_id,
   );
   await checkTable(storage, reporter, "blobs", { no: BEFORE_ALL }, ({ sha256 }) => toRef(sha256));
+  await checkTable(storage, reporter, "vector_collections", { no: BEFORE_ALL }, ({ name }) => name);
+  const firstGeneration = { collection_no: BEFORE_ALL, generation: BEFORE_ALL };
+  await checkTable(storage, reporter, "vector_generations", firstGeneration, generationName);
+  await checkTable(storage, reporter, "documents", { collection_no: BEFORE_ALL, item: BEFORE_ALL }, ({ id }) => id);
+  const firstVector = { ...firstGeneration, item: BEFORE_ALL };
+  await checkTable(
+    storage,
+    reporter,
+    "vectors",
+    firstVector,
+    ({ item, ...generation }) => `${generationName(generation)}#${item}`,
+  );
 }
 
 /** Checks the store's own rows, and the columns that gc relies on and that no checksum covers. */
@@ -85,7 +97,16 @@ async function checkCounted(storage: Storage, reporter: IssueReporter): Promise<
 
 /** SQLite stores the checksum after the row's body and must read the body to reach it, so these pages are small. */
 const PAGE_WITH_BODIES = 50;
-const WITH_BODIES: ReadonlySet<StoreChecksumTable> = new Set<StoreChecksumTable>(["blobs", "segment_frames"]);
+const WITH_BODIES: ReadonlySet<StoreChecksumTable> = new Set<StoreChecksumTable>([
+  "blobs",
+  "segment_frames",
+  "documents",
+  "vectors",
+]);
+
+function generationName({ collection_no, generation }: StoreKeys["vector_generations"]): string {
+  return `${collection_no}/${generation}`;
+}
 
 async function checkTable<T extends StoreChecksumTable>(
   storage: Storage,

@@ -14,6 +14,7 @@ const RESTORE_LOG =
   "Keep a copy of the store as it is; restore the session from a backup, or fork it before the damage.";
 const POINT =
   "Publish a head (heads.publish(), `npx holdfast publish SESSION`): it becomes the session's current head.";
+const REBUILD = "Make it again from the documents with vectors.rebuild() (`npx holdfast vectors rebuild COLLECTION`).";
 const ERASE_REST = "Restore the session's row from a backup, or delete the rows that were left behind.";
 
 export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
@@ -275,6 +276,23 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     meaning:
       "a block has no row for its version, a version has no block, or an agent names a block that does not exist",
     hint: RESTORE,
+  },
+  "collection-wrong": {
+    mode: "quick",
+    meaning:
+      "a collection, its generations, its documents and their embeddings do not agree, or rows have no collection",
+    hint: RESTORE,
+  },
+  "vector-page-wrong": {
+    mode: "deep",
+    meaning: "a page of codes is not what its embeddings give, so that searches may miss documents",
+    hint: REBUILD,
+  },
+  "metadata-index-wrong": {
+    mode: "deep",
+    meaning:
+      "the index of metadata differs from the metadata of a document, so that filters may find the wrong documents",
+    hint: REBUILD,
   },
   "index-damaged": {
     mode: "deep",

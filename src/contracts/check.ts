@@ -78,6 +78,10 @@ export type CheckKind =
   | "agent-tags-wrong"
   | "counter-missing"
   | "block-wrong"
+  // collections of documents
+  | "collection-wrong"
+  | "vector-page-wrong"
+  | "metadata-index-wrong"
   // the engine
   | "index-damaged"
   | "page-damaged"

@@ -120,6 +120,12 @@ export interface Vectors {
   getCollection(collection: string): Promise<Collection | null>;
   /** The names of all collections, in the order of their UTF-8 bytes. */
   listCollections(): Promise<readonly string[]>;
+  /**
+   * Makes again what is derived from the documents of a collection: its pages of codes, in the background, and the index of its
+   * metadata. Searches go on meanwhile. For a check that found one of them wrong. Returns how many documents there are. NotFound if
+   * there is no such collection.
+   */
+  rebuild(collection: string): Promise<number>;
   /** Erases the collection with its documents. Returns how many documents there were. */
   deleteCollection(collection: string): Promise<number>;
 }

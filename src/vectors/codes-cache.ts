@@ -18,7 +18,8 @@ export class CodesCache {
   /** The codes of the current generation, at the state's change or a later one. */
   async refreshed(state: CollectionState, current: Generation): Promise<CollectionCodes> {
     const known = this.#codes.get(state.no);
-    const codes = known?.generation.generation === current.generation ? known : new CollectionCodes(state, current);
+    const isUsable = known?.generation.generation === current.generation && !known.isRebuilt(state);
+    const codes = isUsable ? known : new CollectionCodes(state, current);
     this.#codes.delete(state.no);
     this.#codes.set(state.no, codes);
     try {

@@ -78,6 +78,11 @@ export class CollectionCodes {
     this.#removals = generation.removals;
   }
 
+  /** Whether the collection has fewer packed embeddings than are in memory: its pages are made again. */
+  isRebuilt({ change, current }: CollectionState): boolean {
+    return change > this.#change && current !== null && current.packed < this.#packed;
+  }
+
   /** About how many bytes it has in memory. */
   get bytes(): number {
     const pages = this.#pageCount * PAGE_SLOTS * (this.#coder.codeBytes + 16);

@@ -89,7 +89,11 @@ export interface StoredDocument {
   readonly metadata: JsonObject;
 }
 
-export async function readDocument(payloads: Payloads, collection: string, row: DocumentRow): Promise<StoredDocument> {
+export async function readDocument(
+  payloads: Pick<Payloads, "read">,
+  collection: string,
+  row: DocumentRow,
+): Promise<StoredDocument> {
   const name = { kind: "document", collection, document: row.id };
   const bytes = row.words ?? (await payloads.read(withBlob(name, "content", row)));
   const stored = decodeRow(name, { content: bytes }, { content: jsonObject });

@@ -46,6 +46,8 @@ export class Packer {
     const { environment } = this.#storage;
     await new Promise<void>((resolve) => environment.defer(resolve));
     for (const collection of this.#waiting) {
+      // Before its state is read: a later call of schedule() is about what this pass may not see.
+      this.#waiting.delete(collection);
       try {
         while (!this.#isClosing && (await packPage(this.#storage, collection)));
       } catch (error) {
@@ -53,7 +55,6 @@ export class Packer {
         environment.log("info", "vectors.pack", { collection, error: String(error) });
         if (error instanceof HoldfastError && error.code === "Closed") return;
       }
-      this.#waiting.delete(collection);
     }
   }
 }

@@ -14,6 +14,7 @@ import { scoreOf } from "./embedding.ts";
 import { CandidateScorer, type ExactScore } from "./kernel/rescore.ts";
 import { RowBitmap } from "./kernel/row-bitmap.ts";
 import { checkVector } from "./kernel/vector.ts";
+import { isPackable, type Packer } from "./pack.ts";
 
 export interface VectorQuery {
   readonly vector: Float32Array;
@@ -38,6 +39,7 @@ export interface SearchContext {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly cache: CodesCache;
+  readonly packer: Packer;
 }
 
 export async function searchDocuments(context: SearchContext, query: VectorQuery): Promise<readonly DocumentMatch[]> {
@@ -56,12 +58,14 @@ interface SearchOutcome {
 const NOTHING: SearchOutcome = { matches: [], isStale: false };
 
 async function searchOnce(context: SearchContext, query: VectorQuery): Promise<SearchOutcome> {
-  const { storage, payloads, cache } = context;
+  const { storage, payloads, cache, packer } = context;
   const state = await readCollection(storage, query.collection);
   if (state === null || state.current === null) return NOTHING;
   const { vector, model } = query;
   requireSameModel(state.name, state.current, { model, dimension: vector.length }, "query");
   checkVector(vector, state.current.dimension, state.current.metric, "query");
+  // A process that added them may have ended before it packed them.
+  if (isPackable(state)) packer.schedule(state.name);
   const codes = await cache.refreshed(state, state.current);
   const { version } = codes;
   const filter = await readFilter(storage, state, codes, query.filter);

@@ -21,6 +21,7 @@ import {
 import { readDocument, readyDocument } from "./documents.ts";
 import { toVector } from "./embedding.ts";
 import { isPackable, Packer } from "./pack.ts";
+import { rebuildCollection } from "./rebuild.ts";
 import { type SearchContext, searchDocuments } from "./search.ts";
 import { deleteCollection, deleteDocuments, stateWrites, type VectorContext, writeDocuments } from "./write.ts";
 
@@ -36,8 +37,9 @@ export function createVectors(storage: Storage, payloads: Payloads): VectorsPart
     payloads,
     queue: new SerialQueue(),
     cache: new CodesCache(storage),
+    packer: new Packer(storage),
   };
-  const packer = new Packer(storage);
+  const { packer } = context;
   const packIfDue = async (name: string) => {
     const state = await readCollection(storage, name);
     if (state !== null && isPackable(state)) packer.schedule(name);
@@ -59,9 +61,7 @@ export function createVectors(storage: Storage, payloads: Payloads): VectorsPart
     search: async (embedding, { collection, model, limit, filter }) => {
       const vector = toVector(embedding, "query");
       const parsed = parseFilter(filter);
-      const found = await searchDocuments(context, { vector, model, collection, limit, filter: parsed });
-      await packIfDue(collection);
-      return found;
+      return searchDocuments(context, { vector, model, collection, limit, filter: parsed });
     },
     get: (ids, { collection }) => getDocuments(storage, payloads, collection, ids),
     delete: (ids, { collection }) => deleteDocuments(context, ids, collection),
@@ -71,6 +71,11 @@ export function createVectors(storage: Storage, payloads: Payloads): VectorsPart
       return state === null ? null : shownCollection(state);
     },
     listCollections: () => listCollections(storage),
+    rebuild: async (name) => {
+      const count = await rebuildCollection(context, name);
+      await packIfDue(name);
+      return count;
+    },
     deleteCollection: (name) => deleteCollection(context, name),
   });
   return { vectors, close: () => packer.close() };

@@ -189,6 +189,16 @@ const PROVEN: readonly Row[] = [
   ...["cwd", "config_dir", "project_key", "agent_version"].map((column) =>
     proven("captures", column, "(SELECT a.name FROM agents a WHERE a.id = 'ada')", "diverged = 0"),
   ),
+  ...["name || 'x'", "change + 1", "last_item + 1", "created_at + 1"].map((value) =>
+    proven("vector_collections", value.split(" ")[0] ?? "", value, "name = 'notes'"),
+  ),
+  ...["model || 'x'", "dimension + 1", "seed + 1", "removals + 1", "created_at + 1"].map((value) =>
+    proven("vector_generations", value.split(" ")[0] ?? "", value, "generation = 1"),
+  ),
+  proven("vector_generations", "metric", "'dot'", "generation = 1"),
+  proven("vector_generations", "precision", "'f16'", "generation = 1"),
+  proven("documents", "id", "'coffee'", "id = 'tea'"),
+  proven("vectors", "embedding", "(SELECT max(v.embedding) FROM vectors v)", "item = 2"),
   proven("counters", "n", later("n"), "name = 'gc'"),
   proven("counters", "n", later("n"), "name = 'word_refs'"),
   proven("holdfast_meta", "value", "'store_another'", "name = 'store_id'"),

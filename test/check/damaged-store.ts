@@ -42,6 +42,7 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
   await fillRuns(hf.runs);
   await leaveBehind(hf);
   await saveCapture(hf);
+  await addDocuments(hf);
   const all = (texts: readonly string[], params: readonly Value[] = []) =>
     ground.driver.transact(function* () {
       yield { statements: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
@@ -92,6 +93,17 @@ async function addWork(hf: Holdfast): Promise<void> {
   await hf.history.clear({ session: "fork", agent: "ada" });
   await hf.state.patch("fork", {}, { remove: ["plan"] });
   await hf.state.patch("fork", { brief: 1 }, { ttlMs: 1e12 });
+}
+
+/** A collection with inline and long documents, and one without an embedding. */
+async function addDocuments({ vectors }: Holdfast): Promise<void> {
+  await vectors.createCollection("notes", { dimension: 4, model: "m-1" });
+  const documents = [
+    { id: "tea", content: "about tea", embedding: [1, 0, 0.5, 0], metadata: { topic: "tea", tags: ["hot", "leaf"] } },
+    { id: "long", content: "at length ".repeat(4000), embedding: [0, 1, 0.5, 0], metadata: { topic: "long" } },
+    { id: "waits", content: "without an embedding" },
+  ];
+  await vectors.add(documents, { collection: "notes" });
 }
 
 /** A coding agent's session: its transcript. */

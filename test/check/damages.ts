@@ -152,5 +152,13 @@ export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, PlantDam
   "counter-missing": sql("DELETE FROM counters WHERE name = 'gc'"),
   "agent-tags-wrong": sql("INSERT INTO agent_tags (tag, agent_no) SELECT 'stray', no FROM agents WHERE id = 'ada'"),
   "block-wrong": sql("UPDATE blocks SET version = version + 1"),
+  "collection-wrong": sql("DELETE FROM vectors WHERE item = (SELECT item FROM documents WHERE id = 'tea')"),
+  // A page that is no page, of a collection that has none.
+  "vector-page-wrong": ({ run }) =>
+    run(
+      "INSERT INTO vector_pages (collection_no, generation, first_item, change, codes) SELECT no, 1, 1, 1, ? FROM vector_collections",
+      new Uint8Array(20),
+    ),
+  "metadata-index-wrong": sql("DELETE FROM metadata_fields WHERE item = (SELECT item FROM documents WHERE id = 'tea')"),
   "blob-refs-wrong": sql(`UPDATE blobs SET refs = refs + 1 WHERE no = (SELECT payload FROM annotations WHERE ${CHAT})`),
 };

@@ -47,6 +47,8 @@ const FOLLOWED: Partial<Record<keyof typeof DAMAGES, readonly [says: string, fol
     ({ run }) => run("INSERT INTO counters (name, n) VALUES ('gc', (SELECT coalesce(max(epoch), 1) FROM blobs))"),
   ],
   "agent-tags-wrong": ["agents.update()", ({ hf }, { rows }) => hf.agents.update(rows[0] ?? "", { tags: [] })],
+  "vector-page-wrong": ["vectors.rebuild()", ({ hf }, { rows }) => hf.vectors.rebuild(rows[0] ?? "")],
+  "metadata-index-wrong": ["vectors.rebuild()", ({ hf }, { rows }) => hf.vectors.rebuild(rows[0] ?? "")],
   "state-held-twice": [
     "state.until_seq",
     ({ run }, { rows, details: { until, branch, key } }) =>

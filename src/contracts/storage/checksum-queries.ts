@@ -13,6 +13,10 @@ export interface StoreKeys {
   readonly segments: { readonly id: string };
   readonly segment_frames: { readonly segment_id: string; readonly start: number };
   readonly blobs: { readonly no: number };
+  readonly vector_collections: { readonly no: number };
+  readonly vector_generations: { readonly collection_no: number; readonly generation: number };
+  readonly documents: { readonly collection_no: number; readonly item: number };
+  readonly vectors: { readonly collection_no: number; readonly generation: number; readonly item: number };
 }
 
 /** The columns that name a row in reports, if its key does not. */
@@ -20,6 +24,8 @@ interface StoreNames {
   readonly agents: { readonly id: string };
   readonly agent_blocks: { readonly block_id: string };
   readonly blobs: { readonly sha256: Uint8Array };
+  readonly vector_collections: { readonly name: string };
+  readonly documents: { readonly id: string };
 }
 
 export type StoreChecksumTable = keyof StoreKeys;

@@ -127,6 +127,7 @@ export type StatementName =
   | `memories.${"removeScope" | "removeScopeChanges"}`
   | "metadata.removeItem"
   | "metadata.removeItems"
+  | "metadata.removeStrays"
   | "metadata.removeScope"
   | `documents.${"release" | "drop" | "remove"}${"" | "All"}`
   | `vectors.${"remove" | "touch" | "pack" | "addPage"}`

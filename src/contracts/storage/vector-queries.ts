@@ -47,6 +47,18 @@ export interface PageRow {
   readonly codes: Uint8Array;
 }
 
+/** A collection, with what is counted of its documents. */
+export interface CheckedCollectionRow {
+  readonly no: number;
+  readonly name: string;
+  readonly generation: number;
+  readonly change: number;
+  readonly last_item: number;
+  readonly documents: number;
+  readonly counted: number;
+  readonly newest: number | null;
+}
+
 type OfGeneration = { collection: number; generation: number };
 
 export interface VectorQueries {
@@ -87,6 +99,34 @@ export interface VectorQueries {
   "documents.allDiscarded": Read<
     { collection: number },
     { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }
+  >;
+  /** Documents after an item, in the order of items. */
+  "documents.after": Read<{ collection: number; after: number; limit: number }, DocumentRow>;
+  "check.collections": Read<{ after: number; limit: number }, CheckedCollectionRow>;
+  "check.collection": Read<{ no: number }, CheckedCollectionRow>;
+  "check.embeddings": Read<OfGeneration, { readonly n: number }>;
+  /** Embeddings without a document, or of a generation that does not exist. */
+  "check.strayEmbeddings": Read<
+    { collection: number; limit: number },
+    { readonly generation: number; readonly item: number }
+  >;
+  /** Tables with rows of a collection that does not exist. */
+  "check.strayItems": Read<NoParams, { readonly source: string; readonly collection: number }>;
+  "check.documents": Read<
+    OfGeneration & { after: number; limit: number },
+    {
+      readonly id: string;
+      readonly item: number;
+      readonly pending: number | null;
+      readonly blob_missing: number;
+      /** null: it has no embedding of that generation. */
+      readonly embedded: number | null;
+    }
+  >;
+  "check.documentRows": Read<{ collection: number; from: number; to: number }, DocumentRow>;
+  "check.metadata": Read<
+    { kind: string; scope: number; from: number; to: number },
+    { readonly item: number; readonly path: Uint8Array; readonly value: Uint8Array }
   >;
   "vectors.totals": Read<NoParams, { readonly collections: number }>;
 }

@@ -54,5 +54,6 @@ export const VECTOR_VERBS = {
   ),
   getCollection: read(param("name", ID)),
   listCollections: read(),
+  rebuild: write(param("name", ID)),
   deleteCollection: write(param("name", ID)),
 };

@@ -51,6 +51,10 @@ export const queries = () => ({
   "checksums.segments": paged("segments", ["id"]),
   "checksums.segment_frames": paged("segment_frames", ["segment_id", "start"]),
   "checksums.blobs": paged("blobs", ["no"], ", r.sha256"),
+  "checksums.vector_collections": paged("vector_collections", ["no"], ", r.name"),
+  "checksums.vector_generations": paged("vector_generations", ["collection_no", "generation"]),
+  "checksums.documents": paged("documents", ["collection_no", "item"], ", r.id"),
+  "checksums.vectors": paged("vectors", ["collection_no", "generation", "item"]),
   "checksums.counters":
     `SELECT counters.name FROM counters WHERE counters.checksum IS NOT NULL AND counters.checksum <> ${counterChecksumSql()} ` +
     "ORDER BY counters.name",

@@ -12,5 +12,9 @@ export const queries = () => ({
 export const statements = () => ({
   "metadata.removeItem": "DELETE FROM metadata_fields WHERE kind = :kind AND scope = :scope AND item = :item",
   "metadata.removeItems": `DELETE FROM metadata_fields WHERE kind = :kind AND scope = :scope AND item ${NUMBERS} :items`,
+  /** Of documents that do not exist. */
+  "metadata.removeStrays":
+    "DELETE FROM metadata_fields WHERE kind = :kind AND scope = :scope AND NOT EXISTS " +
+    "(SELECT 1 FROM documents d WHERE d.collection_no = metadata_fields.scope AND d.item = metadata_fields.item)",
   "metadata.removeScope": "DELETE FROM metadata_fields WHERE kind = :kind AND scope = :scope",
 });

@@ -722,6 +722,14 @@ SELECT r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = left(encode(sha2
 SELECT r.segment_id, r.start, CASE WHEN (r.checksum IS NULL OR r.checksum = left(encode(sha256(convert_to(concat_ws(',', 'segment_frames', coalesce('t' || replace(r.segment_id, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(r.start AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.size AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.stored AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16)) THEN 1 ELSE 0 END AS proven FROM segment_frames r WHERE (r.segment_id, r.start) > ($1, $2) ORDER BY r.segment_id, r.start LIMIT $3;
 -- checksums.blobs
 SELECT r.no, r.sha256, CASE WHEN (r.checksum IS NULL OR r.checksum = left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(r.sha256), 'hex'), 'n'), coalesce('t' || replace(r.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(r.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16)) THEN 1 ELSE 0 END AS proven FROM blobs r WHERE r.no > $1 ORDER BY r.no LIMIT $2;
+-- checksums.vector_collections
+SELECT r.no, r.name, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = left(encode(sha256(convert_to(concat_ws(',', 'vector_collections', coalesce('i' || CAST(CAST(r.no AS BIGINT) AS TEXT), 'n'), coalesce('t' || replace(r.name, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(r.generation AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.change AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.last_item AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.documents AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16)) THEN 1 ELSE 0 END AS proven FROM vector_collections r WHERE r.no > $1 ORDER BY r.no LIMIT $2;
+-- checksums.vector_generations
+SELECT r.collection_no, r.generation, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = left(encode(sha256(convert_to(concat_ws(',', 'vector_generations', coalesce('i' || CAST(CAST(r.collection_no AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.generation AS BIGINT) AS TEXT), 'n'), coalesce('t' || replace(r.model, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(r.dimension AS BIGINT) AS TEXT), 'n'), coalesce('t' || replace(r.metric, ',', ',,'), 'n'), coalesce('t' || replace(r.precision, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(r.seed AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.packed AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.removals AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.vectors AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16)) THEN 1 ELSE 0 END AS proven FROM vector_generations r WHERE (r.collection_no, r.generation) > ($1, $2) ORDER BY r.collection_no, r.generation LIMIT $3;
+-- checksums.documents
+SELECT r.collection_no, r.item, r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = left(encode(sha256(convert_to(concat_ws(',', 'documents', coalesce('i' || CAST(CAST(r.collection_no AS BIGINT) AS TEXT), 'n'), coalesce('t' || replace(r.id, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(r.item AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.pending AS BIGINT) AS TEXT), 'n'), coalesce('x' || encode(sha256(r.words), 'hex'), 'n'), coalesce('x' || encode(sha256((SELECT x.sha256 FROM blobs x WHERE x.no = r.content)), 'hex'), 'n')), 'UTF8')), 'hex'), 16)) THEN 1 ELSE 0 END AS proven FROM documents r WHERE (r.collection_no, r.item) > ($1, $2) ORDER BY r.collection_no, r.item LIMIT $3;
+-- checksums.vectors
+SELECT r.collection_no, r.generation, r.item, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = left(encode(sha256(convert_to(concat_ws(',', 'vectors', coalesce('i' || CAST(CAST(r.collection_no AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.generation AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(r.item AS BIGINT) AS TEXT), 'n'), coalesce('x' || encode(sha256(r.embedding), 'hex'), 'n')), 'UTF8')), 'hex'), 16)) THEN 1 ELSE 0 END AS proven FROM vectors r WHERE (r.collection_no, r.generation, r.item) > ($1, $2, $3) ORDER BY r.collection_no, r.generation, r.item LIMIT $4;
 -- checksums.counters
 SELECT counters.name FROM counters WHERE counters.checksum IS NOT NULL AND counters.checksum <> left(encode(sha256(convert_to(concat_ws(',', 'counters', coalesce('t' || replace(counters.name, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(counters.n AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) ORDER BY counters.name;
 -- checksums.meta
@@ -845,6 +853,49 @@ SELECT v.item FROM vectors v WHERE v.collection_no = $1 AND v.generation = $2 AN
     SELECT DISTINCT p.sha256, p.store, p.key FROM documents d JOIN blobs p ON p.no = d.content
     WHERE d.collection_no = $1 
     AND (p.form >= 2 OR p.store <> '' OR EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = p.no));
+-- documents.after
+SELECT d.id, d.item, d.words, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM documents d LEFT JOIN blobs p ON p.no = d.content WHERE d.collection_no = $1 AND d.item > $2 ORDER BY d.item LIMIT $3;
+-- check.collections
+
+    SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents,
+      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no) AS counted,
+      (SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no) AS newest FROM vector_collections c WHERE c.no > $1 ORDER BY c.no LIMIT $2;
+-- check.collection
+
+    SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents,
+      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no) AS counted,
+      (SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no) AS newest FROM vector_collections c WHERE c.no = $1;
+-- check.embeddings
+SELECT count(*) AS n FROM vectors v WHERE v.collection_no = $1 AND v.generation = $2;
+-- check.strayEmbeddings
+
+    SELECT v.generation, v.item FROM vectors v LEFT JOIN documents d ON d.collection_no = v.collection_no AND d.item = v.item
+    LEFT JOIN vector_generations g ON g.collection_no = v.collection_no AND g.generation = v.generation
+    WHERE v.collection_no = $1 AND (d.item IS NULL OR g.generation IS NULL) ORDER BY v.generation, v.item LIMIT $2;
+-- check.strayItems
+
+    SELECT 'vector_generations' AS source, min(r.collection_no) AS collection FROM vector_generations r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
+    SELECT 'documents' AS source, min(r.collection_no) AS collection FROM documents r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
+    SELECT 'vectors' AS source, min(r.collection_no) AS collection FROM vectors r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
+    SELECT 'vector_pages' AS source, min(r.collection_no) AS collection FROM vector_pages r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0;
+-- check.documents
+
+    SELECT d.id, d.item, d.pending, CASE WHEN d.words IS NULL AND b.no IS NULL THEN 1 ELSE 0 END AS blob_missing,
+      v.item AS embedded
+    FROM documents d LEFT JOIN blobs b ON b.no = d.content
+    LEFT JOIN vectors v ON v.collection_no = d.collection_no AND v.generation = $1 AND v.item = d.item
+    WHERE d.collection_no = $2 AND d.item > $3 ORDER BY d.item LIMIT $4;
+-- check.documentRows
+
+    SELECT d.id, d.item, d.words, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM documents d LEFT JOIN blobs p ON p.no = d.content WHERE d.collection_no = $1 AND d.item >= $2 AND d.item <= $3 ORDER BY d.item;
+-- check.metadata
+
+    SELECT m.item, m.path, m.value FROM metadata_fields m
+    WHERE m.kind = $1 AND m.scope = $2 AND m.item >= $3 AND m.item <= $4;
 -- vectors.totals
 SELECT count(*) AS collections FROM vector_collections;
 -- session.describe
@@ -1170,6 +1221,8 @@ DELETE FROM memory_changes WHERE memory_id IN (SELECT m.id FROM memories m WHERE
 DELETE FROM metadata_fields WHERE kind = $1 AND scope = $2 AND item = $3;
 -- metadata.removeItems
 DELETE FROM metadata_fields WHERE kind = $1 AND scope = $2 AND item = ANY(CAST(translate(CAST($3 AS TEXT), '[]', '{}') AS BIGINT[]));
+-- metadata.removeStrays
+DELETE FROM metadata_fields WHERE kind = $1 AND scope = $2 AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.collection_no = metadata_fields.scope AND d.item = metadata_fields.item);
 -- metadata.removeScope
 DELETE FROM metadata_fields WHERE kind = $1 AND scope = $2;
 -- documents.release

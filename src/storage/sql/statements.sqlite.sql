@@ -722,6 +722,14 @@ SELECT r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksu
 SELECT r.segment_id, r.start, CASE WHEN (r.checksum IS NULL OR r.checksum = holdfast_checksum('segment_frames', r.segment_id, r.start, r.size, r.stored)) THEN 1 ELSE 0 END AS proven FROM segment_frames r WHERE (r.segment_id, r.start) > (?, ?) ORDER BY r.segment_id, r.start LIMIT CAST(? AS INTEGER);
 -- checksums.blobs
 SELECT r.no, r.sha256, CASE WHEN (r.checksum IS NULL OR r.checksum = holdfast_checksum('blobs', r.sha256, r.media, r.utf8, r.stored, r.pinned, r.expires_at, r.created_at)) THEN 1 ELSE 0 END AS proven FROM blobs r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
+-- checksums.vector_collections
+SELECT r.no, r.name, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('vector_collections', r.no, r.name, r.generation, r.change, r.last_item, r.documents, r.created_at)) THEN 1 ELSE 0 END AS proven FROM vector_collections r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
+-- checksums.vector_generations
+SELECT r.collection_no, r.generation, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('vector_generations', r.collection_no, r.generation, r.model, r.dimension, r.metric, r.precision, r.seed, r.packed, r.removals, r.vectors, r.created_at)) THEN 1 ELSE 0 END AS proven FROM vector_generations r WHERE (r.collection_no, r.generation) > (?, ?) ORDER BY r.collection_no, r.generation LIMIT CAST(? AS INTEGER);
+-- checksums.documents
+SELECT r.collection_no, r.item, r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('documents', r.collection_no, r.id, r.item, r.pending, r.words, (SELECT x.sha256 FROM blobs x WHERE x.no = r.content))) THEN 1 ELSE 0 END AS proven FROM documents r WHERE (r.collection_no, r.item) > (?, ?) ORDER BY r.collection_no, r.item LIMIT CAST(? AS INTEGER);
+-- checksums.vectors
+SELECT r.collection_no, r.generation, r.item, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('vectors', r.collection_no, r.generation, r.item, r.embedding)) THEN 1 ELSE 0 END AS proven FROM vectors r WHERE (r.collection_no, r.generation, r.item) > (?, ?, ?) ORDER BY r.collection_no, r.generation, r.item LIMIT CAST(? AS INTEGER);
 -- checksums.counters
 SELECT counters.name FROM counters WHERE counters.checksum IS NOT NULL AND counters.checksum <> holdfast_checksum('counters', counters.name, counters.n) ORDER BY counters.name;
 -- checksums.meta
@@ -845,6 +853,49 @@ SELECT v.item FROM vectors v WHERE v.collection_no = ? AND v.generation = ? AND 
     SELECT DISTINCT p.sha256, p.store, p.key FROM documents d JOIN blobs p ON p.no = d.content
     WHERE d.collection_no = ? 
     AND (p.form >= 2 OR p.store <> '' OR EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = p.no));
+-- documents.after
+SELECT d.id, d.item, d.words, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM documents d LEFT JOIN blobs p ON p.no = d.content WHERE d.collection_no = ? AND d.item > ? ORDER BY d.item LIMIT CAST(? AS INTEGER);
+-- check.collections
+
+    SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents,
+      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no) AS counted,
+      (SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no) AS newest FROM vector_collections c WHERE c.no > ? ORDER BY c.no LIMIT CAST(? AS INTEGER);
+-- check.collection
+
+    SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents,
+      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no) AS counted,
+      (SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no) AS newest FROM vector_collections c WHERE c.no = ?;
+-- check.embeddings
+SELECT count(*) AS n FROM vectors v WHERE v.collection_no = ? AND v.generation = ?;
+-- check.strayEmbeddings
+
+    SELECT v.generation, v.item FROM vectors v LEFT JOIN documents d ON d.collection_no = v.collection_no AND d.item = v.item
+    LEFT JOIN vector_generations g ON g.collection_no = v.collection_no AND g.generation = v.generation
+    WHERE v.collection_no = ? AND (d.item IS NULL OR g.generation IS NULL) ORDER BY v.generation, v.item LIMIT CAST(? AS INTEGER);
+-- check.strayItems
+
+    SELECT 'vector_generations' AS source, min(r.collection_no) AS collection FROM vector_generations r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
+    SELECT 'documents' AS source, min(r.collection_no) AS collection FROM documents r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
+    SELECT 'vectors' AS source, min(r.collection_no) AS collection FROM vectors r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
+    SELECT 'vector_pages' AS source, min(r.collection_no) AS collection FROM vector_pages r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0;
+-- check.documents
+
+    SELECT d.id, d.item, d.pending, CASE WHEN d.words IS NULL AND b.no IS NULL THEN 1 ELSE 0 END AS blob_missing,
+      v.item AS embedded
+    FROM documents d LEFT JOIN blobs b ON b.no = d.content
+    LEFT JOIN vectors v ON v.collection_no = d.collection_no AND v.generation = ? AND v.item = d.item
+    WHERE d.collection_no = ? AND d.item > ? ORDER BY d.item LIMIT CAST(? AS INTEGER);
+-- check.documentRows
+
+    SELECT d.id, d.item, d.words, p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key FROM documents d LEFT JOIN blobs p ON p.no = d.content WHERE d.collection_no = ? AND d.item >= ? AND d.item <= ? ORDER BY d.item;
+-- check.metadata
+
+    SELECT m.item, m.path, m.value FROM metadata_fields m
+    WHERE m.kind = ? AND m.scope = ? AND m.item >= ? AND m.item <= ?;
 -- vectors.totals
 SELECT count(*) AS collections FROM vector_collections;
 -- session.describe
@@ -1170,6 +1221,8 @@ DELETE FROM memory_changes WHERE memory_id IN (SELECT m.id FROM memories m WHERE
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND item = ?;
 -- metadata.removeItems
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND item IN (SELECT value FROM json_each(?));
+-- metadata.removeStrays
+DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.collection_no = metadata_fields.scope AND d.item = metadata_fields.item);
 -- metadata.removeScope
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ?;
 -- documents.release

@@ -16,6 +16,17 @@ const discarded = (where: string) => `
     WHERE d.collection_no = :collection ${where}
     AND (p.form >= 2 OR p.store <> '' OR EXISTS (SELECT 1 FROM blob_links n WHERE n.parent_no = p.no))`;
 
+const CHECKED = `
+    SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents,
+      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no) AS counted,
+      (SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no) AS newest FROM vector_collections c`;
+
+const OF_COLLECTION = ["vector_generations", "documents", "vectors", "vector_pages"];
+
+const strays = (table: string) => `
+    SELECT '${table}' AS source, min(r.collection_no) AS collection FROM ${table} r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0`;
+
 export const queries = () => ({
   "vectors.collection": `
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, ${GENERATION}, g.created_at AS generation_at
@@ -42,6 +53,26 @@ export const queries = () => ({
     ORDER BY v.first_item`,
   "documents.discarded": discarded(`AND d.item ${NUMBERS} :items`),
   "documents.allDiscarded": discarded(""),
+  "documents.after": `${DOCUMENT} WHERE d.collection_no = :collection AND d.item > :after ORDER BY d.item LIMIT :limit`,
+  "check.collections": `${CHECKED} WHERE c.no > :after ORDER BY c.no LIMIT :limit`,
+  "check.collection": `${CHECKED} WHERE c.no = :no`,
+  "check.embeddings": `SELECT count(*) AS n FROM vectors v WHERE ${OF_GENERATION}`,
+  "check.strayEmbeddings": `
+    SELECT v.generation, v.item FROM vectors v LEFT JOIN documents d ON d.collection_no = v.collection_no AND d.item = v.item
+    LEFT JOIN vector_generations g ON g.collection_no = v.collection_no AND g.generation = v.generation
+    WHERE v.collection_no = :collection AND (d.item IS NULL OR g.generation IS NULL) ORDER BY v.generation, v.item LIMIT :limit`,
+  "check.strayItems": OF_COLLECTION.map(strays).join(" UNION ALL "),
+  "check.documents": `
+    SELECT d.id, d.item, d.pending, CASE WHEN d.words IS NULL AND b.no IS NULL THEN 1 ELSE 0 END AS blob_missing,
+      v.item AS embedded
+    FROM documents d LEFT JOIN blobs b ON b.no = d.content
+    LEFT JOIN vectors v ON v.collection_no = d.collection_no AND v.generation = :generation AND v.item = d.item
+    WHERE d.collection_no = :collection AND d.item > :after ORDER BY d.item LIMIT :limit`,
+  "check.documentRows": `
+    ${DOCUMENT} WHERE d.collection_no = :collection AND d.item >= :from AND d.item <= :to ORDER BY d.item`,
+  "check.metadata": `
+    SELECT m.item, m.path, m.value FROM metadata_fields m
+    WHERE m.kind = :kind AND m.scope = :scope AND m.item >= :from AND m.item <= :to`,
   "vectors.totals": "SELECT count(*) AS collections FROM vector_collections",
 });
 

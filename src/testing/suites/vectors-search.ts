@@ -18,7 +18,7 @@ async function addMany(vectors: Vectors, all: readonly (readonly number[])[], co
 
 /** Waits for the packing in the background. */
 async function packed(vectors: Vectors, collection: string, least: number): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
+  for (let attempt = 0; attempt < 20_000; attempt++) {
     if (present(await vectors.getCollection(collection)).packed >= least) return;
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
@@ -113,6 +113,24 @@ export const vectorSearchCases: readonly Case[] = [
       assert.ok(!idsOf(await vectors.search(present(query), { collection: "c", limit: 15 })).includes(moved));
     },
   ),
+
+  prove("ME6 pages are what their embeddings give, and can be made again", ["vectors", "check"], async (nouns) => {
+    const { vectors, check } = nouns;
+    const all = embeddings(2100, DIMENSION, 31);
+    await addMany(vectors, all, "c");
+    await packed(vectors, "c", 2048);
+    await vectors.delete(["d5", "d1500", "d2099"], { collection: "c" });
+    assert.deepEqual((await check()).issues, []);
+    const query = present(all[7]);
+    const options = { collection: "c", limit: 20, filter: { even: true } };
+    const before = await vectors.search(query, options);
+    assert.equal(await vectors.rebuild("c"), 2097);
+    assert.deepEqual(await vectors.search(query, options), before);
+    await packed(vectors, "c", 2048);
+    assert.deepEqual(await vectors.search(query, options), before);
+    assert.deepEqual((await check()).issues, []);
+    await refuses("NotFound", () => vectors.rebuild("missing"));
+  }),
 
   prove(
     "ME9 a filter keeps exactly what matches, in packed and in new embeddings",
