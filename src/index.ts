@@ -36,6 +36,7 @@ export type * from "./contracts/run-record.ts";
 export type * from "./contracts/run-results.ts";
 export type * from "./contracts/run-waits.ts";
 export type * from "./contracts/runs.ts";
+export type * from "./contracts/search.ts";
 export type * from "./contracts/session.ts";
 export type * from "./contracts/session-steps.ts";
 export type { Sessions } from "./contracts/sessions.ts";

@@ -8,6 +8,7 @@ import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
 import type { Querying } from "./contracts/query.ts";
+import type { Searching } from "./contracts/search.ts";
 import type { ArchiveVerbs } from "./contracts/sessions.ts";
 import type { Payloads } from "./contracts/storage/payloads.ts";
 import type { Storage } from "./contracts/storage/storage.ts";
@@ -126,6 +127,7 @@ const VECTORS = new LazyModule(() => import("./vectors/vectors.ts"));
 const MEMORY = new LazyModule(() => import("./memory/memory.ts"));
 const STATS = new LazyModule(() => import("./stats/stats.ts"));
 const QUERY = new LazyModule(() => import("./query/run.ts"));
+const SEARCH = new LazyModule(() => import("./search/search.ts"));
 const TRACE = new LazyModule(() => import("./log/trace.ts"));
 const CHECK = new LazyModule(() => import("./check/check.ts"));
 const ARCHIVES = new LazyModule(() => import("./archive/archives.ts"));
@@ -222,20 +224,22 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
   };
 }
 
-const { check, trace, query, stats } = CATALOGUE;
-const STORE_VERBS = { ...check, ...trace, ...query, ...stats };
+const { check, trace, query, search, stats } = CATALOGUE;
+const STORE_VERBS = { ...check, ...trace, ...query, ...search, ...stats };
 
-type StoreCalls = Checking & Tracing & Querying & Pick<Holdfast, "stats">;
+type StoreCalls = Checking & Tracing & Querying & Searching & Pick<Holdfast, "stats">;
 
 /** The verbs of the store itself. The first call of each loads the code that it needs. */
-function createStoreCalls({ storage, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
+function createStoreCalls({ storage, payloads, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
   const stats = lazy.part(STATS, ({ createStats }) => createStats(storage));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
+  const search = lazy.part(SEARCH, ({ createSearching }) => createSearching(storage, payloads, lookup));
   const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, lookup));
   const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, lookup));
   return {
     ...lazy.members(stats, (part) => part, CATALOGUE.stats),
     ...lazy.members(query, (part) => part, CATALOGUE.query),
+    ...lazy.members(search, (part) => part, CATALOGUE.search),
     ...lazy.members(trace, (part) => part, CATALOGUE.trace),
     ...lazy.members(check, (part) => part, CATALOGUE.check),
   };

@@ -112,6 +112,8 @@ export async function exhaustiveRanking(
       item: units.item[one.unit] ?? -1,
       part: units.part[one.unit] ?? -1,
       share: one.score / (bestText * (ONE + weights.group) * factors.max),
+      textShare: one.text / bestText,
+      groupShare: one.group / bestText,
     }));
 }
 

@@ -65,6 +65,7 @@ export function runEverySuite(name: string, place: MakeSuiteStore, { runs, oneHa
   suites.runSuite("blobs", name, make, options);
   suites.runSuite("captures", name, make, options);
   suites.runSuite("query", name, make, options);
+  suites.runSuite("search", name, make, options);
   suites.runSuite("trace", name, make, options);
   suites.runSuite("vectors", name, make, options);
   suites.runSuite("check", name, make, options);

@@ -15,6 +15,7 @@ import type { Log } from "./log.ts";
 import type { Memories } from "./memory.ts";
 import type { Querying } from "./query.ts";
 import type { Runs } from "./runs.ts";
+import type { Searching } from "./search.ts";
 import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
@@ -128,7 +129,7 @@ export interface Stats {
   }[];
 }
 
-export interface Holdfast extends Querying, Tracing, Checking {
+export interface Holdfast extends Querying, Searching, Tracing, Checking {
   readonly info: StoreInfo;
   readonly agents: Agents;
   readonly sessions: Sessions;

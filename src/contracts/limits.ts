@@ -74,6 +74,8 @@ export const LIMITS = {
   /** Values of one attribute in a pull (default `page`), and the depth of a recursive pull. */
   pullValues: 10_000,
   pullDepth: 64,
+  /** UTF-8 bytes of the text of a search. */
+  searchBytes: 65_536,
   /** Issues that a check lists (all are counted), and events that a walk along causes returns. */
   checkIssues: 1000,
   causes: 1000,

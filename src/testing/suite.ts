@@ -42,6 +42,7 @@ export interface CaseContext {
   readonly stats: Holdfast["stats"];
   readonly query: Holdfast["query"];
   readonly explain: Holdfast["explain"];
+  readonly search: Holdfast["search"];
   readonly check: Holdfast["check"];
   readonly trace: Holdfast["trace"];
   readonly causes: Holdfast["causes"];
@@ -160,6 +161,7 @@ function caseContextOf({ store, environment, another }: Fixture): Partial<CaseCo
     info,
     stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),
+    search: store.search === undefined ? undefined : (...asked) => all(store).search(...asked),
     explain: store.explain === undefined ? undefined : (...asked) => all(store).explain(...asked),
     check: store.check === undefined ? undefined : (options) => all(store).check(options),
     trace: store.trace === undefined ? undefined : (...asked) => all(store).trace(...asked),

@@ -192,6 +192,8 @@ interface NamingRow {
 export interface LineageQueries extends ArchiveQueries {
   /** Sessions of this store that inherit from one, directly or through sessions that are not in this store. */
   "session.heirs": Read<{ session: number; limit: number }, { readonly id: string }>;
+  /** Live sessions that inherit from one, directly or through others, also of a live one; the oldest first. */
+  "lineage.heirs": Read<{ session: number; limit: number }, { readonly id: string }>;
   /** Invocations that name a session as callee or source, with their events. */
   "invocations.naming": Read<{ session: string }, NamingRow>;
   /** A value that changes whenever an invocation that names the session is added. */

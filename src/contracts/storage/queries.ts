@@ -98,6 +98,8 @@ export interface Queries
   "history.count": Read<LogStretch & { agent: string }, { readonly n: number }>;
   "history.countRun": Read<LogStretch & { agent: string; run: string }, { readonly n: number }>;
   "history.countUpTo": Read<{ seq: number; agent: string; session: string }, { readonly n: number }>;
+  /** One message, on whatever branch it is. */
+  "history.message": Read<{ session: number; seq: number }, MessageRow & { readonly branch: number }>;
   "history.byKey": Read<{ session: string; key: string }, MessageRow & { readonly branch: number }>;
 
   // Inline content by hash. The index covers rows up to a number; a lookup that needs more rows extends it.

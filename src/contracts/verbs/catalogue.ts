@@ -4,6 +4,7 @@ import type { Checking } from "../check.ts";
 import type { Holdfast } from "../holdfast.ts";
 import type { Page } from "../json.ts";
 import type { Querying } from "../query.ts";
+import type { Searching } from "../search.ts";
 import type { Tracing } from "../trace.ts";
 import { AGENT_VERBS } from "./agents.ts";
 import { BLOB_VERBS } from "./blobs.ts";
@@ -13,6 +14,7 @@ import { CALL_VERBS, EVAL_VERBS, HEAD_VERBS, INVOCATION_VERBS, SNAPSHOT_VERBS, T
 import { LOG_VERBS } from "./log.ts";
 import { MEMORY_VERBS } from "./memory.ts";
 import { RUN_VERBS } from "./runs.ts";
+import { SEARCH_VERBS } from "./search.ts";
 import { ARCHIVE_VERBS, SESSION_VERBS } from "./sessions.ts";
 import { STATE_VERBS } from "./state.ts";
 import { CHECK_VERBS, HANDLE_VERBS, QUERY_VERBS, STATS_VERBS, TRACE_VERBS } from "./store.ts";
@@ -40,6 +42,7 @@ export const CATALOGUE = {
   vectors: VECTOR_VERBS,
   stats: STATS_VERBS,
   query: QUERY_VERBS,
+  search: SEARCH_VERBS,
   trace: TRACE_VERBS,
   check: CHECK_VERBS,
   handle: HANDLE_VERBS,
@@ -51,6 +54,7 @@ type Catalogue = typeof CATALOGUE;
 interface StoreParts {
   readonly stats: Pick<Holdfast, "stats">;
   readonly query: Querying;
+  readonly search: Searching;
   readonly trace: Tracing;
   readonly check: Checking;
   readonly handle: Pick<Holdfast, "clock" | "close">;

@@ -9,14 +9,14 @@ import { rankUnits } from "./rank-units.ts";
 import type { RankedUnit, UnitFactors, WeightedTerm } from "./ranking.ts";
 import { ONE, type RankingWeights, TERM_SCORE_MAX, WEIGHTS } from "./weights.ts";
 
-interface FieldValues {
+export interface FieldValues {
   readonly field: string;
   /** One of these; with `isExcluded`, none of these. */
   readonly values: readonly string[];
   readonly isExcluded: boolean;
 }
 
-interface ItemSelection extends UnitFilter {
+export interface ItemSelection extends UnitFilter {
   readonly fields?: readonly FieldValues[];
 }
 
@@ -34,7 +34,12 @@ export interface RankedItem extends RankedUnit {
   readonly part: number;
   /** From 0 to 1: the share of the highest score that any item could have for the query. */
   readonly share: number;
+  /** The same of its text and its neighbours alone, and of its group. */
+  readonly textShare: number;
+  readonly groupShare: number;
 }
+
+type UnitOfItem = Omit<RankedItem, "share" | "textShare" | "groupShare">;
 
 export interface ItemRanking {
   /** Exactly the best items, best first. Fewer than `limit`: no other item has a term of the query. */
@@ -88,7 +93,7 @@ async function readAllowed(
   return runInSlices(allowUnits(snapshot, columns, { required, phrases, excludedUnits, excludedItems }), slice);
 }
 
-function firstOfItems(units: UnitTable, ranked: readonly RankedUnit[]): readonly Omit<RankedItem, "share">[] {
+function firstOfItems(units: UnitTable, ranked: readonly RankedUnit[]): readonly UnitOfItem[] {
   const seen = new Map<number, Set<number>>();
   return ranked.flatMap((one) => {
     const group = units.group[one.unit] ?? 0;
@@ -104,12 +109,13 @@ function shareOf(
   terms: readonly WeightedTerm[],
   weights: RankingWeights,
   factors: UnitFactors,
-): (item: Omit<RankedItem, "share">) => RankedItem {
-  const best = bestPossibleText(terms) * (ONE + weights.group) * factors.max;
-  return (item) => ({ ...item, share: item.score / best });
-}
-
-/** No unit has more of the terms than this. */
-function bestPossibleText(terms: readonly WeightedTerm[]): number {
-  return terms.reduce((sum, { rarity }) => sum + rarity, 0) * TERM_SCORE_MAX;
+): (item: UnitOfItem) => RankedItem {
+  const bestText = terms.reduce((sum, { rarity }) => sum + rarity, 0) * TERM_SCORE_MAX;
+  const best = bestText * (ONE + weights.group) * factors.max;
+  return (item) => ({
+    ...item,
+    share: item.score / best,
+    textShare: item.text / bestText,
+    groupShare: item.group / bestText,
+  });
 }

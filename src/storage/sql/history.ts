@@ -56,6 +56,11 @@ export const queries = () => ({
     `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = :key AND erased_seq IS NULL`,
     "m.seq + 0 DESC",
   ).replace("SELECT ", "SELECT m.branch, "),
+  "history.message": messages(
+    `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = :session AND seq = :seq AND ${MESSAGES} ` +
+      "AND erased_seq IS NULL",
+    "m.seq",
+  ).replace("SELECT ", "SELECT m.branch, "),
   "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
   "history.countUpTo": liveUpTo("n"),
   "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = :run`,

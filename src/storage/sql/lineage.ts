@@ -194,6 +194,10 @@ const SNAPSHOTS =
 export const queries = () => ({
   "lineage.current": lineage(CURRENT),
   "lineage.at": lineage(AT),
+  "lineage.heirs":
+    "WITH RECURSIVE d (no) AS (SELECT b.session_no FROM branches b WHERE b.parent_session_no = :session UNION " +
+    "SELECT b.session_no FROM d JOIN branches b ON b.parent_session_no = d.no) SELECT s.id FROM d JOIN sessions s ON s.no = d.no " +
+    "WHERE s.deleted_at IS NULL AND d.no <> :session ORDER BY d.no + 0 LIMIT :limit",
   "lineage.newestHead":
     `${line(AT, `${headIn("no")} IS NULL`)}SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = ` +
     `(SELECT ${headIn("no")} FROM l WHERE l.session_no IS NOT NULL ORDER BY l.depth DESC LIMIT 1)`,

@@ -12,6 +12,7 @@ import { runLogSuite } from "./log.ts";
 import { runMemorySuite } from "./memory.ts";
 import { runQuerySuite } from "./query.ts";
 import { runRunsSuite } from "./runs.ts";
+import { runSearchSuite } from "./search.ts";
 import { runSessionsSuite } from "./sessions.ts";
 import { runStateSuite } from "./state.ts";
 import { runStoreSuite } from "./store.ts";
@@ -32,6 +33,7 @@ const SUITES = {
   memory: runMemorySuite,
   query: runQuerySuite,
   runs: runRunsSuite,
+  search: runSearchSuite,
   sessions: runSessionsSuite,
   state: runStateSuite,
   store: runStoreSuite,
@@ -47,7 +49,7 @@ const SUITES = {
 export function runSuite(
   noun:
     | ("agents" | "archive" | "blobs" | "captures" | "check" | "history" | "hostile" | "lineage")
-    | ("log" | "memory" | "query" | "runs" | "sessions" | "state" | "store" | "tasks" | "trace" | "vectors"),
+    | ("log" | "memory" | "query" | "runs" | "search" | "sessions" | "state" | "store" | "tasks" | "trace" | "vectors"),
   name: string,
   make: () => Promise<Fixture>,
   options?: SuiteOptions,

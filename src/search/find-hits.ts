@@ -1,0 +1,133 @@
+// From ranked messages to hits: reads each message, and keeps those that fulfil what the index could not decide.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { Message } from "../contracts/messages.ts";
+import type { SearchHit, SearchSignal } from "../contracts/search.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { decodeRow, optional, utf8 } from "../core/decode.ts";
+import { runInSlices, type TimeSlice } from "../core/time-slice.ts";
+import { messageOf, readContent } from "../history/messages.ts";
+import type { MessageFactors } from "./factors.ts";
+import type { MessageFilter } from "./filters.ts";
+import { messageText } from "./index/message-item.ts";
+import { matchesText } from "./match-text.ts";
+import type { ItemRanking, RankedItem } from "./ranking/rank-items.ts";
+import { ONE, WEIGHTS } from "./ranking/weights.ts";
+import { SessionQuota } from "./select-hits.ts";
+import type { Showing, ShownMessages } from "./shown-messages.ts";
+import { readPassage } from "./snippet.ts";
+import type { IndexQuery } from "./text/query.ts";
+import type { TextLanguage } from "./text/stem.ts";
+
+export interface HitSearch {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly query: IndexQuery;
+  readonly language: TextLanguage;
+  readonly ranking: ItemRanking;
+  readonly factors: MessageFactors;
+  readonly filter: MessageFilter;
+  readonly shown: ShownMessages;
+  readonly slice: TimeSlice;
+}
+
+export interface FoundHit {
+  readonly hit: SearchHit;
+  readonly showing: Showing;
+}
+
+/** Messages that are read at once. */
+const BATCH = 16;
+
+/** The best hits, at most `limit`, and at most `perSession` of one session. */
+export async function findHits(
+  search: HitSearch,
+  limit: number,
+  perSession = Number.POSITIVE_INFINITY,
+): Promise<readonly FoundHit[]> {
+  const quota = new SessionQuota(perSession);
+  const titles = new Map<string, Promise<SessionRow | undefined>>();
+  const found: FoundHit[] = [];
+  // Most messages that the index finds are hits. If not, more are ranked; the first ones are the same then.
+  let read = 0;
+  for (let wanted = limit + BATCH; ; wanted *= 4) {
+    const ranked = await search.ranking.best(wanted);
+    while (read < ranked.length) {
+      const batch = ranked.slice(read, read + BATCH);
+      read += batch.length;
+      for (const one of await Promise.all(batch.map((item) => readHit(search, item, titles)))) {
+        if (one === null || !quota.take(one.hit.session)) continue;
+        found.push(one);
+        if (found.length === limit) return found;
+      }
+    }
+    if (ranked.length < wanted) return found;
+  }
+}
+
+async function readHit(
+  search: HitSearch,
+  item: RankedItem,
+  sessions: Map<string, Promise<SessionRow | undefined>>,
+): Promise<FoundHit | null> {
+  const { storage, filter, query, language, shown, slice } = search;
+  const [row] = await storage.query("history.message", { session: item.groupNumber, seq: item.item });
+  // It was erased since the snapshot was taken.
+  if (row === undefined) return null;
+  const message = await readMessage(search, row);
+  if (message === null || !filter.isAllowed(message)) return null;
+  const text = messageText(message.content);
+  if (!(await runInSlices(matchesText(text, query, language), slice))) return null;
+  const showing = await shown.find({ ...row, no: item.groupNumber });
+  if (showing === null) return null;
+  const known = sessions.get(row.session) ?? readSession(storage, row.session);
+  sessions.set(row.session, known);
+  const { text: passage, snippet } = await runInSlices(readPassage(text, item.part, query, language), slice);
+  const { id, session, seq, agent, role, at } = message;
+  const { title, request } = describe(await known);
+  const shownIn = showing.session;
+  const { share: score } = item;
+  const signals = signalsOf(item, search);
+  const hit = { id, session, title, request, shownIn, seq, agent, role, at, score, signals, passage, snippet };
+  return { hit, showing };
+}
+
+/** null: it cannot be read. The checker reports the damage; the search goes on without the message, as the index does. */
+async function readMessage(
+  { storage, payloads }: HitSearch,
+  row: Parameters<typeof messageOf>[0],
+): Promise<Message | null> {
+  try {
+    return messageOf(row, await readContent(row, payloads));
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || !DAMAGE.includes(error.code)) throw error;
+    const { session, seq } = row;
+    storage.environment.log("warn", "search.unreadable", { session, seq, error: String(error) });
+    return null;
+  }
+}
+
+const DAMAGE = ["BlobCorrupted", "BlobNotFound", "StoreCorrupted"];
+
+async function readSession(storage: Storage, id: string): Promise<SessionRow | undefined> {
+  return (await storage.query("session.get", { id }))[0];
+}
+
+function describe(session: SessionRow | undefined): Pick<SearchHit, "title" | "request"> {
+  if (session === undefined) return { title: null, request: null };
+  const { title } = decodeRow({ kind: "session", id: session.id }, session, { title: optional(utf8) });
+  return { title, request: session.request };
+}
+
+function signalsOf(item: RankedItem, { factors }: HitSearch): readonly SearchSignal[] {
+  const { group } = WEIGHTS.messages;
+  const role = factors.ofRole(item.unit);
+  const speaker = factors.ofSpeaker(item.unit);
+  return [
+    { name: "text", value: item.textShare, weight: ONE / (ONE + group) },
+    { name: "session", value: item.groupShare, weight: group / (ONE + group) },
+    ...(role === 1 ? [] : [{ name: "role" as const, value: 1, weight: role }]),
+    ...(speaker === 1 ? [] : [{ name: "speaker" as const, value: 1, weight: speaker }]),
+  ];
+}

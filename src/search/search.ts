@@ -1,0 +1,98 @@
+// Conversation search: words of a query in the messages of all sessions, ranked, read and shown.
+import { HoldfastError } from "../contracts/errors.ts";
+import type { SearchHit, Searching, SearchOptions, SearchResults } from "../contracts/search.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { SEARCH_VERBS } from "../contracts/verbs/search.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
+import { TimeSlice } from "../core/time-slice.ts";
+import { bindVerbs } from "../core/verbs.ts";
+import { readMessageFactors } from "./factors.ts";
+import { FILTER_FIELDS, readMessageFilter } from "./filters.ts";
+import { type FoundHit, findHits } from "./find-hits.ts";
+import { openIndexSnapshot } from "./index/snapshot.ts";
+import { readNeighbours } from "./neighbours.ts";
+import { openItemRanking } from "./ranking/rank-items.ts";
+import { fitBudget } from "./select-hits.ts";
+import { shownAnywhere, shownIn } from "./shown-messages.ts";
+import { type IndexQuery, parseQuery, toIndexQuery } from "./text/query.ts";
+
+const LANGUAGE = "english";
+const LIMIT_DEFAULT = 10;
+/** A budget ends the list, so that it may be longer. */
+const LIMIT_WITH_BUDGET = 100;
+/** What a reranking gets, for each hit that it may return. */
+const RERANKED_SHARE = 4;
+
+type Options = ValueOf<(typeof SEARCH_VERBS.search.params)[1]["schema"]>;
+
+export function createSearching(storage: Storage, payloads: Payloads, lookup: SessionLookup): Searching {
+  return bindVerbs(SEARCH_VERBS, lookup, {
+    search: (query, options) => searchMessages(storage, payloads, query, options),
+  });
+}
+
+async function searchMessages(
+  storage: Storage,
+  payloads: Payloads,
+  text: string,
+  options: Options,
+): Promise<SearchResults> {
+  const parsed = parseQuery(text, FILTER_FIELDS);
+  const query = toIndexQuery(parsed, LANGUAGE);
+  const { session, rewound, neighbours, rerank, tokens } = options;
+  const shown = session === undefined ? shownAnywhere(storage, rewound) : await shownIn(storage, session, rewound);
+  if (isEmpty(query)) return { mode: "text", hits: [] };
+  const slice = new TimeSlice(storage.environment);
+  const filter = await readMessageFilter(storage, options, parsed, shown.logs);
+  const snapshot = await openIndexSnapshot(storage, "messages", { payloads, language: LANGUAGE });
+  const factors = await readMessageFactors(snapshot, query);
+  const ranking = await openItemRanking(snapshot, query, slice, { selection: filter.selection, factors });
+  const limit = options.limit ?? (tokens === undefined ? LIMIT_DEFAULT : LIMIT_WITH_BUDGET);
+  const found = await findHits(
+    { storage, payloads, query, language: LANGUAGE, ranking, factors, filter, shown, slice },
+    rerank === undefined ? limit : limit * RERANKED_SHARE,
+    options.perSession,
+  );
+  const ordered = rerank === undefined ? found : (await rerankHits(found, text, rerank)).slice(0, limit);
+  const hits = await Promise.all(
+    ordered.map(async ({ hit, showing }): Promise<SearchHit> => {
+      if (neighbours === 0) return hit;
+      const reads = { storage, payloads, query, language: LANGUAGE } as const;
+      return { ...hit, ...(await readNeighbours(reads, showing, hit.seq, neighbours)) };
+    }),
+  );
+  return { mode: "text", hits: tokens === undefined ? hits : fitBudget(hits, tokens) };
+}
+
+function isEmpty({ terms, phrases, prefixes }: IndexQuery): boolean {
+  return terms.length === 0 && phrases.length === 0 && prefixes.length === 0;
+}
+
+async function rerankHits(
+  found: readonly FoundHit[],
+  text: string,
+  rerank: NonNullable<SearchOptions["rerank"]>,
+): Promise<readonly FoundHit[]> {
+  const scores: unknown = await rerank(
+    text,
+    found.map(({ hit }) => hit),
+  );
+  if (!Array.isArray(scores) || scores.length !== found.length || !scores.every(Number.isFinite)) {
+    throw new HoldfastError("InvalidArgument", "rerank did not return a finite number for each hit", {
+      details: { hits: found.length },
+      hint: "Return a list with one score for each hit, in the order of the hits.",
+    });
+  }
+  return found
+    .map(({ hit, showing }, index) => {
+      const value = Number(scores[index]);
+      return {
+        value,
+        showing,
+        hit: { ...hit, signals: [...hit.signals, { name: "rerank" as const, value, weight: 1 }] },
+      };
+    })
+    .sort((a, b) => b.value - a.value);
+}
