@@ -62,6 +62,13 @@ const BUSY_MS = 30_000;
 const POOL_SIZE = 4;
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 
+/** The code of blocks and memories is not in this entry. */
+async function refuseSystem(): Promise<never> {
+  throw new HoldfastError("InvalidArgument", "holdfast/edge makes contexts without blocks and memories", {
+    hint: "Leave out the options blocks and memory, or open the store with holdfast.",
+  });
+}
+
 /**
  * Opens a store in PostgreSQL. A Worker's connections belong to the request that opened them: open a store in each
  * request, and close it at its end.
@@ -103,7 +110,14 @@ export async function openEdge(
 function composeStores(storage: Storage, lookup: SessionLookup, claims: OpenClaims): ImportStores {
   const payloads = createPayloads(storage);
   const createOn = (on: Storage) => ({
-    ...createNouns({ storage: on, payloads, lookup, blobTtlMs: WEEK_MS, backend: undefined }),
+    ...createNouns({
+      storage: on,
+      payloads,
+      lookup,
+      systemSource: refuseSystem,
+      blobTtlMs: WEEK_MS,
+      backend: undefined,
+    }),
     history: createHistory(on, payloads, lookup),
   });
   const nouns = createOn(storage);

@@ -8,6 +8,7 @@ import type { Payloads } from "./contracts/storage/payloads.ts";
 import type { Storage } from "./contracts/storage/storage.ts";
 import { CALL_VERBS } from "./contracts/verbs/lineage.ts";
 import type { SessionLookup } from "./core/session-lookup.ts";
+import type { LoadSystemSource } from "./core/system-source.ts";
 import { bindVerbs } from "./core/verbs.ts";
 import { createLog } from "./log/log.ts";
 import { createCalls } from "./sessions/calls.ts";
@@ -36,11 +37,12 @@ export interface NounsBase {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly lookup: SessionLookup;
+  readonly systemSource: LoadSystemSource;
   readonly blobTtlMs: number | null;
   readonly backend: BlobBackend | undefined;
 }
 
-export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: NounsBase): Nouns {
+export function createNouns({ storage, payloads, lookup, systemSource, blobTtlMs, backend }: NounsBase): Nouns {
   const calls = createCalls(storage, payloads);
   const blobs = createBlobs(storage, {
     ttlMs: blobTtlMs,
@@ -50,7 +52,7 @@ export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: N
   });
   return {
     agents: createAgents(storage, payloads),
-    sessions: createSessions(storage, payloads, lookup),
+    sessions: createSessions(storage, payloads, lookup, systemSource),
     heads: createHeads(storage, payloads, lookup),
     turns: createTurns(storage, payloads, lookup),
     calls: bindVerbs(CALL_VERBS, lookup, { ...calls, ...createLeafCalls(storage, calls) }),

@@ -24,7 +24,7 @@ import { LazyModule, LazyParts, type LazyVerbs, Lifetime } from "./core/lifetime
 import { createSessionLookup, type SessionLookup } from "./core/session-lookup.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
-import { BackgroundEmbeddings, loadEmbedder } from "./embeddings/on-demand.ts";
+import type { LoadSystemSource } from "./core/system-source.ts";
 import { createHistory } from "./history/history.ts";
 import type { Nouns } from "./nouns.ts";
 import { createRuns } from "./runs/on-demand.ts";
@@ -61,7 +61,6 @@ const OPTIONS = [
   "busyMs",
   "poolSize",
   "fileMode",
-  "embedder",
   "environment",
 ] as const satisfies readonly (keyof OpenOptions)[];
 
@@ -69,8 +68,7 @@ const OPTIONS = [
 export async function open(url: string, options: OpenOptions = {}): Promise<Holdfast> {
   const settings = checkOptions(options);
   const target = parseStoreUrl(url);
-  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder));
-  return openDriver(await connect(target, settings), { shown: target.shown, settings, options, background });
+  return openDriver(await connect(target, settings), target.shown, settings, options);
 }
 
 /** Makes the value of the option `blobs`. For the command line, which does not load index.ts. */
@@ -84,39 +82,33 @@ export async function openOn(
   options: OpenOptions,
   between?: (storage: Storage) => Storage,
 ): Promise<Holdfast> {
-  const settings = checkOptions(options);
-  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder));
-  return openDriver(driver, { shown: "simulated", settings, options, background }, between);
-}
-
-interface Opening {
-  readonly shown: string;
-  readonly settings: Settings;
-  readonly options: OpenOptions;
-  readonly background: BackgroundEmbeddings;
+  return openDriver(driver, "simulated", checkOptions(options), options, between);
 }
 
 async function openDriver(
   driver: Driver,
-  { shown, settings, options, background }: Opening,
+  shown: string,
+  settings: Settings,
+  options: OpenOptions,
   between: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<Holdfast> {
   const { environment, clock, info, ...opened } = await openStorage(driver, { ...settings, target: shown });
-  const storage = background.watch(between(opened.storage));
+  const storage = between(opened.storage);
   const lazy = new LazyParts();
+  const payloads = createPayloads(storage, options.blobs);
+  const system = lazy.part(SYSTEM, ({ createSystemSource }) => createSystemSource(storage, payloads));
   const base: Base = {
     storage,
-    payloads: createPayloads(storage, options.blobs),
+    payloads,
     settings: { ...settings, environment },
     options,
     lookup: createSessionLookup(storage, info),
+    systemSource: () => system.load(),
     lazy,
-    background,
   };
   const composed = compose(info, base);
   // In a simulation no time may pass between a call and its effect, so all code is loaded here.
   if (environment.isTimeSource === true) await lazy.loadAll();
-  background.start();
   return { ...composed, clock };
 }
 
@@ -127,8 +119,8 @@ interface Base {
   readonly settings: Settings;
   readonly options: OpenOptions;
   readonly lookup: SessionLookup;
+  readonly systemSource: LoadSystemSource;
   readonly lazy: LazyParts;
-  readonly background: BackgroundEmbeddings;
 }
 
 const NOUNS = new LazyModule(() => import("./nouns.ts"));
@@ -138,6 +130,7 @@ const CAPTURE_ROWS = new LazyModule(() => import("./captures/rows.ts"));
 const CATCH_UP = new LazyModule(() => import("./coding/catch-up.ts"));
 const VECTORS = new LazyModule(() => import("./vectors/vectors.ts"));
 const MEMORY = new LazyModule(() => import("./memory/memory.ts"));
+const SYSTEM = new LazyModule(() => import("./memory/context-system.ts"));
 const STATS = new LazyModule(() => import("./stats/stats.ts"));
 const QUERY = new LazyModule(() => import("./query/run.ts"));
 const SEARCH = new LazyModule(() => import("./search/search.ts"));
@@ -148,12 +141,12 @@ const ARCHIVES = new LazyModule(() => import("./archive/archives.ts"));
 type ComposedStore = Omit<Holdfast, "clock"> & Fencing & StoredCaptures;
 
 function compose(info: StoreInfo, base: Base): ComposedStore {
-  const { storage, payloads, options, lookup, lazy, background } = base;
-  const { runs, close: releaseRuns } = createRuns(storage, payloads, lookup, lazy);
+  const { storage, payloads, options, lookup, systemSource, lazy } = base;
+  const { runs, close: releaseRuns } = createRuns({ storage, payloads, systemSource }, lookup, lazy);
   const claims = new OpenClaims();
   const vectors = createVectorVerbs(base);
   const hurry = async () =>
-    void (await Promise.all([releaseRuns(), claims.close(storage.environment), vectors.close(), background.close()]));
+    void (await Promise.all([releaseRuns(), claims.close(storage.environment), vectors.close()]));
   const lifetime = new Lifetime(() => storage.close(), hurry);
   const close = () => lifetime.close();
   const { history, ...nouns } = createNouns(base);
@@ -185,7 +178,6 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
       lazy.members(memory, (part) => part, CATALOGUE.memory),
       CATALOGUE.memory,
     ),
-    embeddings: lifetime.of(background.create(storage, payloads, lazy), CATALOGUE.embeddings),
     ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,
@@ -215,9 +207,11 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
 const NOUN_VERBS = { ...CATALOGUE, sessions: SESSION_VERBS };
 
 /** The code of history is loaded from the start, because most programs append first. */
-function createNouns({ storage, payloads, settings, options, lookup, lazy }: Base): Nouns & Pick<Holdfast, "history"> {
+function createNouns(base: Base): Nouns & Pick<Holdfast, "history"> {
+  const { storage, payloads, settings, options, lookup, systemSource, lazy } = base;
+  const { blobTtlMs } = settings;
   const part = lazy.part(NOUNS, (module) =>
-    module.createNouns({ storage, payloads, lookup, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
+    module.createNouns({ storage, payloads, lookup, systemSource, blobTtlMs, backend: options.blobs }),
   );
   const noun = <N extends keyof Nouns>(name: N): Nouns[N] =>
     lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], NOUN_VERBS[name] as LazyVerbs<Nouns[N]>);

@@ -68,7 +68,6 @@ export function runEverySuite(name: string, place: MakeSuiteStore, { runs, oneHa
   suites.runSuite("search", name, make, options);
   suites.runSuite("trace", name, make, options);
   suites.runSuite("vectors", name, make, options);
-  suites.runSuite("embeddings", name, make, options);
   suites.runSuite("check", name, make, options);
   suites.runSessionStoreSuite(name, make, { ...options, sessionStore: claudeSessionStore });
   suites.runSuite("hostile", name, make, options);
@@ -104,8 +103,8 @@ function fixture(make: MakeSuiteStore, again: boolean): () => Promise<suites.Fix
     const place = await make();
     const environment = suites.adjustableEnvironment();
     const handles: Holdfast[] = [];
-    const another = async (own: OpenOptions = {}) => {
-      const store = await opened(place, { environment, ...own });
+    const another = async () => {
+      const store = await opened(place, { environment });
       handles.push(store);
       return store;
     };

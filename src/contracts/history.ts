@@ -60,5 +60,13 @@ export interface History {
   /** All agents of a session, in seq order. */
   session(session: At, range?: HistoryRange): Promise<readonly Message[]>;
   /** An agent's messages across its sessions: the latest `limit` in commit order, oldest first. */
-  byAgent(agent: string, range?: { readonly limit?: number; readonly since?: number }): Promise<readonly Message[]>;
+  byAgent(
+    agent: string,
+    range?: {
+      readonly limit?: number;
+      /** Only messages recorded at this time or later, and at this time or earlier (epoch milliseconds). */
+      readonly since?: number;
+      readonly until?: number;
+    },
+  ): Promise<readonly Message[]>;
 }

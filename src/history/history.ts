@@ -79,9 +79,9 @@ export function createHistory(storage: Storage, payloads: Payloads, lookup: Sess
       if (messages.length === 0) await refuseAlias(storage, session);
       return messages;
     },
-    async byAgent(agent, { limit, since }) {
+    async byAgent(agent, { limit, since, until }) {
       noteDirectRead("hf.history.byAgent()");
-      const rows = await storage.query("history.byAgent", { agent, since, limit });
+      const rows = await storage.query("history.byAgent", { agent, since, until, limit });
       return readRows(rows, payloads, new TimeSlice(storage.environment));
     },
   });

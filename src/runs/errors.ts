@@ -145,9 +145,27 @@ export function contentErased(
     `at ${step} the run ${JSON.stringify(id)} read ${what} of the session ${JSON.stringify(own)}, which was erased since`,
     {
       details: { session, seq, run: id, step, ...(key === undefined ? {} : { key }) },
-      hint:
-        `runs.resume(agent, ${JSON.stringify(id)}, { erased: "placeholder" }) continues with a placeholder in its place; ` +
-        `runs.cancel(${JSON.stringify(id)}) ends the run.`,
+      hint: erasedHint(id),
     },
+  );
+}
+
+/** `what` names a block or a memory that the context of a step had. */
+export function systemErased(
+  { id, session }: Pick<RunRow, "id" | "session">,
+  step: string,
+  what: string,
+): HoldfastError {
+  const message = `at ${step} the run ${JSON.stringify(id)} read ${what}, which was erased since`;
+  return new HoldfastError("ContentErased", message, {
+    details: { session, run: id, step, erased: what },
+    hint: erasedHint(id),
+  });
+}
+
+function erasedHint(run: string): string {
+  return (
+    `runs.resume(agent, ${JSON.stringify(run)}, { erased: "placeholder" }) continues with a placeholder in its place; ` +
+    `runs.cancel(${JSON.stringify(run)}) ends the run.`
   );
 }

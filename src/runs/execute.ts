@@ -5,7 +5,6 @@ import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunResult } from "../contracts/run-results.ts";
 import type { ResumeOptions, RunWait } from "../contracts/run-waits.ts";
-import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { EXECUTE_OPTIONS, RUN_INPUT } from "../contracts/verbs/runs.ts";
@@ -24,7 +23,6 @@ import { awaitFree, beatMs, isDue, livingWorkerError, type ReleaseReason, releas
 import { LeaseWatch } from "./lease-watch.ts";
 import { admitVerified, takeOver, takeOverWhenDue } from "./recover.ts";
 import { existingRun, namedRun, QuestionCache, refuseEnded, resultOf } from "./rows.ts";
-import type { Tokens } from "./tokens.ts";
 import { type CheckedWorker, isTroubleOfStore, RunWorker } from "./worker.ts";
 
 /** How often a waiting call reads the run without a notification. */
@@ -283,9 +281,9 @@ export class LocalWorkers {
   readonly #workers = new Set<RunWorker>();
   readonly #closing = new AbortController();
 
-  constructor(storage: Storage, payloads: Payloads, tokens: Tokens) {
-    this.host = { storage, payloads, tokens };
-    this.owner = ownerText(storage.environment, newId(storage.environment, "worker"));
+  constructor(host: RunHost) {
+    this.host = host;
+    this.owner = ownerText(host.storage.environment, newId(host.storage.environment, "worker"));
   }
 
   /** Aborted when the handle is being closed. */

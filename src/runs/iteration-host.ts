@@ -6,6 +6,7 @@ import type { EventDraft } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import type { LoadSystemSource } from "../core/system-source.ts";
 import type { HeadPlan } from "../sessions/publish.ts";
 import type { Spending } from "./limits.ts";
 import type { Steps, StepsHost } from "./steps.ts";
@@ -16,6 +17,7 @@ export interface RunHost {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly tokens: Tokens;
+  readonly systemSource: LoadSystemSource;
 }
 
 export interface IterationHost extends RunHost, StepsHost {

@@ -27,6 +27,7 @@ import type { StepEffect, StepHooks, StepRequest } from "./steps.ts";
 import { sleepFor, waitForSignal } from "./waiting.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
+const CONTEXT = ["agent", "budget", "tokenizer", "blocks", "memory"];
 const ONCE: RetryPolicy = { attempts: 1 };
 const MINUTE = 60_000;
 /** The name of a step's input in errors. Other kinds of steps are named by their kind. */
@@ -122,7 +123,7 @@ function sessionVerbs({ host, ask, step }: StepCalls): SessionSteps & Pick<Itera
     context: (options) =>
       answer(() => {
         // A function has no digest, so the caller must use the same tokenizer in a replay.
-        const { tokenizer: _tokenizer, ...rest } = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
+        const { tokenizer: _tokenizer, ...rest } = checkRecord(options, "options", CONTEXT);
         return step(ask("read", "context", rest), (request) => readContext(host, request, options));
       }),
     history: (range) =>

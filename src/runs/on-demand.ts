@@ -1,6 +1,5 @@
 // The noun `runs`. Its code is loaded with the first call; synchronous verbs answer without it.
 import type { Runs } from "../contracts/runs.ts";
-import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { LOCAL_RUN_VERBS, RUN_CALLS } from "../contracts/verbs/runs.ts";
 import type { Worker } from "../contracts/workers.ts";
@@ -9,6 +8,7 @@ import { newId } from "../core/new-id.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { checkAgent, refuseSameIds } from "./agents.ts";
+import type { RunHost } from "./iteration-host.ts";
 import type { LoadedRuns } from "./runs.ts";
 import { Tokens } from "./tokens.ts";
 import type { CheckedWorker } from "./worker.ts";
@@ -18,17 +18,17 @@ const RUNS = new LazyModule(() => import("./runs.ts"));
 type AtOnce = keyof typeof LOCAL_RUN_VERBS;
 
 export function createRuns(
-  storage: Storage,
-  payloads: Payloads,
+  host: Omit<RunHost, "tokens">,
   lookup: SessionLookup,
   lazy: LazyParts,
 ): { readonly runs: Runs; readonly close: () => Promise<void> } {
+  const { storage } = host;
   let tokens: Tokens | undefined;
   const tokensNow = () => {
     tokens ??= new Tokens();
     return tokens;
   };
-  const part = lazy.part(RUNS, ({ loadRuns }) => loadRuns(storage, payloads, lookup, tokensNow()));
+  const part = lazy.part(RUNS, ({ loadRuns }) => loadRuns({ ...host, tokens: tokensNow() }, lookup));
   const atOnce = bindVerbs<Pick<Runs, AtOnce>, typeof LOCAL_RUN_VERBS>(
     LOCAL_RUN_VERBS,
     null,

@@ -12,13 +12,20 @@ import { sha256Hex } from "../core/bytes.ts";
 import { checkId } from "../core/check.ts";
 import type { LineageStretch } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
+import {
+  type BuiltSystem,
+  decodeSystem,
+  encodeSystem,
+  type RecordedSystem,
+  type SystemOptions,
+} from "../core/system-source.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { historyRowsAt } from "../history/at.ts";
 import { erasedMessage, readRows } from "../history/messages.ts";
 import { checkHistoryRange } from "../history/read.ts";
-import { checkContextOptions, contextThen } from "../sessions/context.ts";
+import { afterSystem, checkContextOptions, contextThen, withSystem } from "../sessions/context.ts";
 import { type ErasedValue, readStateAt } from "../state/at.ts";
-import { contentErased } from "./errors.ts";
+import { contentErased, systemErased } from "./errors.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import type { StepRecord } from "./journal.ts";
 import { decodePosition, encodePosition, locateAgain, locateNow } from "./position.ts";
@@ -36,10 +43,18 @@ interface Reading<T> {
   readonly erased: readonly ErasedItem[];
   /** The erased items for which the value contains a placeholder. */
   readonly shown: readonly ErasedItem[];
+  /** The blocks and memories of a context. */
+  readonly built?: BuiltSystem | null;
 }
 
-/** `expected`: the digest of what the recorded read returned; undefined for a new read. */
-type Read<T> = (lineage: readonly LineageStretch[], clock: number, expected?: string) => Promise<Reading<T>>;
+interface RecordedRead {
+  /** The digest of what the read returned. */
+  readonly digest: string;
+  readonly system: RecordedSystem | undefined;
+}
+
+/** `recorded`: undefined for a new read. */
+type Read<T> = (lineage: readonly LineageStretch[], clock: number, recorded?: RecordedRead) => Promise<Reading<T>>;
 
 /** How often a new read is repeated because of concurrent erasures, which are rare. */
 const MOST_TRIES = 16;
@@ -53,22 +68,40 @@ export function readContext(
   options: ContextOptions | undefined,
 ): Promise<Context> {
   const { storage, payloads } = host;
-  const checked = checkContextOptions(options);
-  const count: typeof checked.count = (message) => {
+  const checked = checkContextOptions(options, host.writer.row.agent);
+  const count = guardTokenizer(checked.count);
+  const system = checked.system === null ? null : { ...checked.system, count: guardTokenizer(checked.system.count) };
+  return readRecorded(host, request, async (lineage, _, recorded) => {
+    const erased: MessageAtRow[] = [];
+    const built = await readSystem(host, system, recorded);
+    const asked = { ...(built === null ? checked : afterSystem(checked, built.system)), count };
+    const messages = await contextThen(storage, payloads, lineage, asked, erased);
+    const value = built === null ? messages : withSystem(messages, built.system);
+    const ids = value.messages.map(({ id }) => id);
+    const known = new Set(ids);
+    const isShown = ({ session, seq }: MessageAtRow) => known.has(rowId(session, seq));
+    return { value, ids, erased: erased.map(nameOf), shown: erased.filter(isShown).map(nameOf), built };
+  });
+}
+
+function guardTokenizer<T>(count: (counted: T) => number): (counted: T) => number {
+  return (counted) => {
     try {
-      return checked.count(message);
+      return count(counted);
     } catch (cause) {
       throw new TokenizerFailed("the tokenizer failed", { cause });
     }
   };
-  return readRecorded(host, request, async (lineage) => {
-    const erased: MessageAtRow[] = [];
-    const value = await contextThen(storage, payloads, lineage, { ...checked, count }, erased);
-    const ids = value.messages.map(({ id }) => id);
-    const known = new Set(ids);
-    const isShown = ({ session, seq }: MessageAtRow) => known.has(rowId(session, seq));
-    return { value, ids, erased: erased.map(nameOf), shown: erased.filter(isShown).map(nameOf) };
-  });
+}
+
+async function readSystem(
+  { systemSource }: IterationHost,
+  options: SystemOptions | null,
+  recorded: RecordedRead | undefined,
+): Promise<BuiltSystem | null> {
+  if (options === null) return null;
+  const source = await systemSource();
+  return recorded?.system === undefined ? source.build(options) : source.rebuild(options, recorded.system);
 }
 
 export function readHistory(
@@ -95,8 +128,8 @@ export function readHistory(
 
 export function readState(host: IterationHost, request: StepRequest): Promise<JsonObject> {
   const { storage, payloads } = host;
-  return readRecorded(host, request, async (lineage, clock, expected) => {
-    const isAsRecorded = (keys: readonly string[]) => expected === undefined || digestOf(keys) === expected;
+  return readRecorded(host, request, async (lineage, clock, recorded) => {
+    const isAsRecorded = (keys: readonly string[]) => recorded === undefined || digestOf(keys) === recorded.digest;
     const { value, erased } = await readStateAt(storage, payloads, lineage, clock, isAsRecorded);
     return { value, ids: Object.keys(value).sort(), erased, shown: erased };
   });
@@ -124,11 +157,12 @@ async function readNow<T>({ storage, writer, steps }: IterationHost, identity: S
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const { position, lineage } = await locateNow(storage, row.session, tries > 0);
     const clock = storage.environment.now();
-    const { value, ids, erased } = await read(lineage, clock);
+    const { value, ids, erased, built = null } = await read(lineage, clock);
     // Content was erased between the two reads, so the position is older than what was read.
     if (erased.length > 0) continue;
     const recorded = encodePosition({ position, count: ids.length, digest: digestOf(ids) });
-    const draft = steps.draft("step/done", { ...steps.describe(identity, 1), position: recorded });
+    const system = built === null ? {} : { system: encodeSystem(built.recorded) };
+    const draft = steps.draft("step/done", { ...steps.describe(identity, 1), position: recorded, ...system });
     writer.addLater({ ...draft, at: clock });
     return value;
   }
@@ -147,12 +181,18 @@ async function readAgain<T>(host: IterationHost, record: StepRecord, read: Read<
   const { row } = writer;
   const { position, digest } = decodePosition(row.session, record.seq, record.data);
   const { lineage } = await locateAgain(storage, row.session_no, position);
-  const { value, ids, erased, shown } = await read(lineage, record.startedAt, digest);
+  const system = decodeSystem(record.data.system);
+  const { value, ids, erased, shown, built = null } = await read(lineage, record.startedAt, { digest, system });
+  const place = `${record.iteration}/${record.path}`;
+  const [erasedText] = built?.erased ?? [];
+  if (erasedText !== undefined && host.erased === "fail") throw systemErased(row, place, erasedText);
+  // The agent's system prompt, or what describes its blocks, may have changed since: such texts have no versions.
+  if (built !== null && built.recorded.digest !== system?.digest) steps.acceptOtherArguments();
   const isSame = digestOf(ids) === digest;
   if (isSame && shown.length === 0) return value;
   const [first = shown[0]] = erased;
   if (first === undefined) throw steps.differs(record, "returns something else");
-  if (host.erased === "fail") throw contentErased(row, `${record.iteration}/${record.path}`, shown[0] ?? first);
+  if (host.erased === "fail") throw contentErased(row, place, shown[0] ?? first);
   steps.acceptOtherArguments();
   return value;
 }

@@ -19,10 +19,10 @@ import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts"
 import { answerDecision, decisionOf, decisionsStart, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { executeRun, LocalWorkers, resumeRun } from "./execute.ts";
+import type { RunHost } from "./iteration-host.ts";
 import { lastSeqOf } from "./journal.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
 import { endingOf, errorOf, existingRun, namedRun, readQuestions, resultOf, runOf } from "./rows.ts";
-import type { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
 import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
 import type { CheckedWorker } from "./worker.ts";
@@ -33,10 +33,10 @@ export interface LoadedRuns extends Pick<Runs, keyof typeof RUN_CALLS> {
   close(): Promise<void>;
 }
 
-export function loadRuns(storage: Storage, payloads: Payloads, lookup: SessionLookup, tokens: Tokens): LoadedRuns {
-  const workers = new LocalWorkers(storage, payloads, tokens);
+export function loadRuns(host: RunHost, lookup: SessionLookup): LoadedRuns {
+  const workers = new LocalWorkers(host);
   return {
-    ...bindRuns(storage, payloads, lookup, workers),
+    ...bindRuns(host.storage, host.payloads, lookup, workers),
     createWorker: (settings, id) => workers.createWorker(settings, id),
     close: () => workers.close(),
   };

@@ -151,16 +151,17 @@ for (const engine of ENGINES) {
       try {
         const one: MessageInput = { role: "user", content: "a text of forty characters, or about that" };
         await hf.history.appendMany({ session: "long", agent: "ada" }, Array<MessageInput>(5000).fill(one));
+        const noSystem = () => Promise.reject(new Error("no blocks were asked for"));
         const storage = new SqlStorage(ground.driver, realEnvironment());
         const pages: number[] = [];
         const watched = watching(storage, pages);
         const found = await findAt(watched, { session: "long" });
-        const context = await contextAt(watched, createPayloads(watched), found, { budget: 1500 });
+        const context = await contextAt(watched, createPayloads(watched), found, { budget: 1500 }, noSystem);
         expect(context.messages.length).toBeGreaterThan(90);
         expect(context.leftOut.messages).toBe(5000 - context.messages.length);
         expect(pages.reduce((total, n) => total + n, 0)).toBeLessThan(3 * context.messages.length);
         pages.length = 0;
-        await contextAt(watched, createPayloads(watched), found, { budget: 1_000_000 });
+        await contextAt(watched, createPayloads(watched), found, { budget: 1_000_000 }, noSystem);
         expect(Math.max(...pages)).toBeLessThanOrEqual(2048);
       } finally {
         await hf.close();

@@ -1,6 +1,6 @@
 // The context of a model call: the stored messages at a position, from the last compaction on, repaired, and cut to a
 // budget.
-import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
+import type { Context, ContextMessage, ContextOptions, ContextSystem } from "../contracts/context.ts";
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { MessageRow } from "../contracts/storage/rows.ts";
@@ -12,6 +12,7 @@ import { checkInt } from "../core/check.ts";
 import { rootOf } from "../core/head.ts";
 import { type LineageStretch, lineageAt } from "../core/lineage.ts";
 import type { LocatedSession } from "../core/session-lookup.ts";
+import type { LoadSystemSource, SystemOptions } from "../core/system-source.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { erasedMessage, readRows } from "../history/messages.ts";
 import { type CutContext, cutInSteps, sumInSteps, type Tokenizer } from "./context-cut.ts";
@@ -24,14 +25,27 @@ export async function contextAt(
   payloads: Payloads,
   { session, head }: LocatedSession,
   options: ContextValues,
+  source: LoadSystemSource,
 ): Promise<Context> {
-  const checked = readContextOptions(options);
+  const checked = readContextOptions(options, null);
+  const built = checked.system === null ? null : await (await source()).build(checked.system);
   const at = head === null ? session : { no: session.no, branch: head.branch, seq: head.seq };
   const lineage = await lineageAt(storage, at);
   const compaction = head === null ? await compactionNow(storage, lineage) : rootOf(head).compaction;
   const slice = new TimeSlice(storage.environment);
   const read = (rows: readonly MessageAtRow[]) => readMessages(rows, payloads, slice);
-  return contextOf(storage, read, { lineage, compaction, keepsErased: false }, checked, slice);
+  const from = { lineage, compaction, keepsErased: false };
+  if (built === null) return contextOf(storage, read, from, checked, slice);
+  return withSystem(await contextOf(storage, read, from, afterSystem(checked, built.system), slice), built.system);
+}
+
+/** The options for the messages, which get what the system text leaves of the budget. */
+export function afterSystem(options: CheckedContextOptions, { tokens }: ContextSystem): CheckedContextOptions {
+  return options.budget === null ? options : { ...options, budget: Math.max(0, options.budget - tokens) };
+}
+
+export function withSystem(context: Context, system: ContextSystem): Context {
+  return { ...context, tokens: context.tokens + system.tokens, system };
 }
 
 /**
@@ -59,16 +73,31 @@ export interface CheckedContextOptions {
   readonly agent: string | undefined;
   readonly budget: number | null;
   readonly count: Tokenizer;
+  /** null: the context has no blocks and no memories. */
+  readonly system: SystemOptions | null;
 }
 
 type ContextValues = ValueOf<typeof CONTEXT_OPTIONS>;
 
-export function checkContextOptions(options: ContextOptions = {}): CheckedContextOptions {
-  return readContextOptions(checkArgument(CONTEXT_OPTIONS, options, "options"));
+/** `own`: the agent of the run that reads; null outside of runs. */
+export function checkContextOptions(options: ContextOptions = {}, own: string | null = null): CheckedContextOptions {
+  return readContextOptions(checkArgument(CONTEXT_OPTIONS, options, "options"), own);
 }
 
-function readContextOptions({ agent, budget, tokenizer }: ContextValues): CheckedContextOptions {
-  return { agent, budget, count: checkTokenizer(tokenizer) };
+function readContextOptions(options: ContextValues, own: string | null): CheckedContextOptions {
+  const { agent, budget, tokenizer, ...asked } = options;
+  const count = checkTokenizer(tokenizer);
+  const isPlain = asked.blocks === undefined && asked.memory === undefined;
+  const system = isPlain ? null : { ...asked, own: agent ?? own, budget, count: countText(count) };
+  return { agent, budget, count, system };
+}
+
+/** The tokens of a text are those of a system message with it. */
+function countText(count: Tokenizer): (text: string) => number {
+  return (text) => {
+    if (text === "") return 0;
+    return count({ id: null, agent: null, role: "system", content: [{ type: "text", text }], repaired: false });
+  };
 }
 
 type ReadMessages = (rows: readonly MessageAtRow[]) => Promise<readonly ContextMessage[]>;

@@ -16,6 +16,7 @@ import { decide } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { newId } from "../core/new-id.ts";
 import { existingSession, findAt, requireNoHead, type SessionLookup } from "../core/session-lookup.ts";
+import type { LoadSystemSource } from "../core/system-source.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { removeAlias, setAlias } from "./aliases.ts";
 import { readAttachment, startAttach } from "./attach.ts";
@@ -37,7 +38,12 @@ import {
 import { eraseSession } from "./erase-session.ts";
 import { viewAt } from "./view.ts";
 
-export function createSessions(storage: Storage, payloads: Payloads, lookup: SessionLookup): LiveSessions {
+export function createSessions(
+  storage: Storage,
+  payloads: Payloads,
+  lookup: SessionLookup,
+  source: LoadSystemSource,
+): LiveSessions {
   return bindVerbs(SESSION_VERBS, lookup, {
     create: (input) => create(storage, input),
     get: async (at) => {
@@ -62,7 +68,7 @@ export function createSessions(storage: Storage, payloads: Payloads, lookup: Ses
     attach: (at, { caller, ...attachment }) => startAttach(storage, at, caller, readAttachment(attachment)),
     async context(at, options) {
       noteDirectRead("hf.sessions.context()");
-      return contextAt(storage, payloads, await findAt(storage, at), options);
+      return contextAt(storage, payloads, await findAt(storage, at), options, source);
     },
     delete: (id, { everywhere }) => eraseSession(storage, payloads, id, everywhere),
   });

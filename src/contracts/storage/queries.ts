@@ -2,7 +2,6 @@
 import type { BlobQueries } from "./blob-queries.ts";
 import type { CaptureQueries } from "./capture-queries.ts";
 import type { CheckQueries } from "./check-queries.ts";
-import type { EmbeddingQueries } from "./embedding-queries.ts";
 import type { IndexQueries } from "./index-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type { MemoryQueries } from "./memory-queries.ts";
@@ -52,7 +51,6 @@ export interface Queries
     CheckQueries,
     TraceQueries,
     MemoryQueries,
-    EmbeddingQueries,
     VectorQueries {
   // Sessions by id or alias. Lists are newest first; `before` is the number of the last session of the page before.
   "session.get": Read<{ id: string }, SessionRow>;
@@ -96,7 +94,7 @@ export interface Queries
     MessageRow
   >;
   "history.sessionRunLast": Read<LogStretch & { run: string; after: number; since: number; limit: number }, MessageRow>;
-  "history.byAgent": Read<{ agent: string; since: number; limit: number }, MessageRow>;
+  "history.byAgent": Read<{ agent: string; since: number; until: number; limit: number }, MessageRow>;
   "history.count": Read<LogStretch & { agent: string }, { readonly n: number }>;
   "history.countRun": Read<LogStretch & { agent: string; run: string }, { readonly n: number }>;
   "history.countUpTo": Read<{ seq: number; agent: string; session: string }, { readonly n: number }>;

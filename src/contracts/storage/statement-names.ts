@@ -131,7 +131,4 @@ export type StatementName =
   | "metadata.removeScope"
   | `documents.${"release" | "drop" | "remove"}${"" | "All"}`
   | `vectors.${"remove" | "touch" | "pack" | "addPage"}`
-  | `vectors.remove${"All" | "Pages" | "Generations"}`
-  | `documents.${"embed" | "needNone" | "needOne" | "settle"}`
-  | "vectors.dropGenerationPages"
-  | `failures.${"forget" | "forgetScope" | "retry"}`;
+  | `vectors.remove${"All" | "Pages" | "Generations"}`;

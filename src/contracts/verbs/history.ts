@@ -46,6 +46,13 @@ export const HISTORY_VERBS = {
   session: read(param("session", READ), RANGE),
   byAgent: read(
     param("agent", ID),
-    param("range", options({ limit: limit("historyPage", 1000), since: orElse(whole(), 0) })),
+    param(
+      "range",
+      options({
+        limit: limit("historyPage", 1000),
+        since: orElse(whole(), 0),
+        until: orElse(whole(), Number.MAX_SAFE_INTEGER),
+      }),
+    ),
   ),
 };

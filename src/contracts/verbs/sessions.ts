@@ -56,6 +56,8 @@ export const CONTEXT_OPTIONS = options({
   agent: optional(ID),
   budget: orElse(whole(), null),
   tokenizer: optional(callback<NonNullable<ContextOptions["tokenizer"]>>()),
+  blocks: optional(checked<NonNullable<ContextOptions["blocks"]>>("true, false, or an agent and labels of blocks")),
+  memory: optional(checked<NonNullable<ContextOptions["memory"]>>("a query, or an object with a query")),
 });
 
 const AT = param("at", LOCATOR);

@@ -47,7 +47,7 @@ export const queries = () => ({
   "history.sessionRun": messages(ofSessionRun + forward, "m.seq"),
   "history.sessionRunLast": messages(ofSessionRun + backward, "m.seq"),
   "history.byAgent": messages(
-    `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= :since ORDER BY no DESC LIMIT :limit`,
+    `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= :since AND at <= :until ORDER BY no DESC LIMIT :limit`,
     "m.no",
   ),
   // The same key may be used on several branches; the newest message comes first. `m.seq + 0` keeps the engine from sorting by an index

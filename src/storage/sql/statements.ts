@@ -8,7 +8,6 @@ import * as blobs from "./blobs.ts";
 import * as captures from "./captures.ts";
 import * as check from "./check.ts";
 import * as checksums from "./checksum-checks.ts";
-import * as embeddings from "./embeddings.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
 import * as inlineContent from "./inline-content.ts";
@@ -50,7 +49,6 @@ const READS = [
   metadata.queries,
   textIndex.queries,
   vectors.queries,
-  embeddings.queries,
 ] as const;
 
 const USUAL_READS = [sessions.queries, history.queries];
@@ -72,7 +70,6 @@ const CHANGES = [
   memory.statements,
   metadata.statements,
   vectors.statements,
-  embeddings.statements,
 ] as const;
 
 const USUAL_CHANGES = [inlineContent.statements, sessions.statements];

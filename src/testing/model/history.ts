@@ -36,10 +36,10 @@ export function modelHistory(store: ModelStore): History {
     clearRun: async ({ session, agent }, run) =>
       erase(store.find(session), (one) => one.agent === agent && one.run === run),
     session: async (session, range) => inRange(all(session), range),
-    byAgent: async (agent, { limit = 1000, since = 0 } = {}) => {
+    byAgent: async (agent, { limit = 1000, since = 0, until = Number.MAX_SAFE_INTEGER } = {}) => {
       const found = store.sessions
         .flatMap((session): readonly ModelMessage[] => session.messages)
-        .filter(({ message }) => message.agent === agent && message.at >= since)
+        .filter(({ message }) => message.agent === agent && message.at >= since && message.at <= until)
         .toSorted((a, b) => a.no - b.no)
         .map(({ message }) => message);
       return structuredClone(limit === 0 ? [] : found.slice(-limit));

@@ -145,6 +145,10 @@ export const historyRangeCases: readonly Case[] = [
     const since = present(mine[2]).at;
     assert.deepEqual(await history.byAgent("helper", { since }), mine.slice(2));
     assert.deepEqual(await history.byAgent("helper", { since, limit: 2 }), mine.slice(-2));
+    assert.deepEqual(await history.byAgent("helper", { until: since }), mine.slice(0, 3));
+    assert.deepEqual(await history.byAgent("helper", { until: since, limit: 2 }), mine.slice(1, 3));
+    assert.deepEqual(await history.byAgent("helper", { since, until: since }), mine.slice(2, 3));
+    assert.deepEqual(await history.byAgent("helper", { since, until: since - 1 }), []);
   }),
 
   prove("HI1 pages by after give every message once while others append", ["history"], async ({ history }) => {

@@ -72,6 +72,8 @@ export async function makeExamples(store: Holdfast): Promise<Examples> {
       document: { content: "a" },
       embedding: [1, 2],
       "metadata filter": { a: 1 },
+      "true, false, or an agent and labels of blocks": { agent: "a", labels: ["b"] },
+      "a query, or an object with a query": { query: "a" },
       "what is said of a bundle": { request: "r" },
       "a metadata filter": { a: 1 },
     },

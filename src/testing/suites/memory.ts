@@ -3,12 +3,20 @@ import assert from "node:assert/strict";
 import { LIMITS } from "../../contracts/limits.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { contextMemoryCases } from "./context-memory.ts";
 import { memoryIsolationCases } from "./memory-isolation.ts";
 import { memorySearchCases } from "./memory-search.ts";
 import { supersessionCases } from "./memory-supersession.ts";
 
 export function runMemorySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
-  const cases = [...saveCases, ...lifeCases, ...supersessionCases, ...memorySearchCases, ...memoryIsolationCases];
+  const cases = [
+    ...saveCases,
+    ...lifeCases,
+    ...supersessionCases,
+    ...memorySearchCases,
+    ...memoryIsolationCases,
+    ...contextMemoryCases,
+  ];
   runCases(`memory: ${name}`, cases, make, options);
 }
 
