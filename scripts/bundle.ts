@@ -58,6 +58,8 @@ export async function bundle(folder: string): Promise<void> {
     // The groups below say which module is in which file; the bundler would move some of them elsewhere.
     experimental: { chunkOptimization: false },
     plugins: [modules.plugin, lazyBuiltins, lazyCommands(path.join(root, "src/cli"))],
+    // A warning is an error below, and on a busy machine these would be warnings.
+    checks: { bundlerTimings: false },
     onLog: (level, log) => {
       if (level === "warn") throw new Error(`the bundler warns: ${log.message}`);
     },

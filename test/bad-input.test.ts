@@ -279,7 +279,7 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
     await refused([["an id", "InvalidId", () => hf.sessions.create({ id: HUGE })]]);
   });
 
-  test("garbage and bombs", { timeout: 120_000 }, () => {
+  test("garbage and bombs", () => {
     let deep: Json = 1;
     for (let i = 0; i < 100_000; i++) deep = [deep];
     const nested = (open: string, close: string, depth: number) => `${open.repeat(depth)}${close.repeat(depth)}`;

@@ -177,7 +177,7 @@ test("all of them compile in a strict project that checks every declaration, and
   // The AI SDK's own declarations do not compile with exactOptionalPropertyTypes, nor without the types of browsers.
   const ours = errors.filter((error) => !/^[^(]*\/node_modules\/@ai-sdk\/[^(]*\(/.test(error));
   expect({ ours, stderr }).toEqual({ ours: [], stderr: "" });
-}, 180_000);
+});
 
 test.each(["idempotency.ts"])("%s prints what it says", async (name) => {
   const prints = printsOf(fs.readFileSync(path.join(examples, name), "utf8"));

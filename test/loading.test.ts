@@ -27,7 +27,7 @@ beforeAll(async () => {
   fs.cpSync(path.join(root, "bin"), path.join(scratch, "bin"), { recursive: true });
   fs.cpSync(path.join(root, "package.json"), path.join(scratch, "package.json"));
   load("--input-type=module", "--eval", program("await hf.history.append(scope, { role: 'user', content: 'hi' });"));
-}, 120_000);
+});
 
 afterAll(() => fs.rmSync(scratch, { recursive: true, force: true }));
 

@@ -19,7 +19,7 @@ const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 const NEWEST = "1.18.33";
 /** The first that is supported, the first with a database, and two with other schemas. */
 const OLDER = ["1.1.65", "1.2.27", "1.14.41", "1.17.19"];
-const TIMEOUT = { timeout: 240_000 };
+const TIMEOUT = { timeout: 300_000 };
 
 /** Large output, a changed file, tasks and a sub-agent. */
 const richPrompt = ({ cwd }: Machine) => `The word is CODEWORD-7. ${stepsIn(cwd).join(" ")}`;

@@ -99,7 +99,7 @@ describe.skipIf(!isLong)(isLong ? damaged : `${damaged} (skipped: only npm run t
   test.each([
     ["an index", "sessions_id_key", "index-damaged", ["sessions_id_key"]],
     ["a table", "sessions", "index-damaged", ["sessions_id_key"]],
-  ] as const)("SE10 a changed byte of %s is named", { timeout: 120_000 }, async (_, relation, kind, rows) => {
+  ] as const)("SE10 a changed byte of %s is named", async (_, relation, kind, rows) => {
     const schema = schemaName();
     const url = `${server.url}?schema=${schema}`;
     const hf = await open(url);
@@ -114,7 +114,7 @@ describe.skipIf(!isLong)(isLong ? damaged : `${damaged} (skipped: only npm run t
     expect(issues[0]).toMatchObject({ kind, rows, hint: expect.stringContaining("REINDEX") });
   });
 
-  test("SE10 a damaged page of a table is named", { timeout: 120_000 }, async () => {
+  test("SE10 a damaged page of a table is named", async () => {
     const schema = schemaName();
     const url = `${server.url}?schema=${schema}`;
     const hf = await open(url);

@@ -40,7 +40,7 @@ beforeAll(async () => {
   const facts = sides[0]?.facts ?? [];
   expected = oracle(facts);
   pool = poolOf(facts);
-}, 120_000);
+});
 
 afterAll(async () => {
   for (const { store, ground } of sides) {

@@ -28,7 +28,7 @@ beforeAll(async () => {
     }
     sides.push({ ground, store });
   }
-}, 60_000);
+});
 
 afterAll(async () => {
   console.log(`longest hold of the event loop: ${Math.round(longest)} ms`);

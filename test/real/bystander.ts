@@ -29,7 +29,7 @@ export function bystander(options: BystanderOptions): Fault {
     const store = await open(load.url, { busyMs });
     let n = 0;
     try {
-      for (; performance.now() < load.deadline; n++) {
+      for (; !load.isOver(); n++) {
         await append(store, n, options, load);
         load.tally.unrelated++;
         if (n % CLOSE_EVERY === 0) await closeBesideCommits(options, load);

@@ -35,9 +35,7 @@ function switches(found: readonly FoundMessage[]): number {
 }
 
 describe.each(ENGINES)("many writers (%s)", (engine) => {
-  test(`LG1 8 processes append ${APPENDS} messages each to one session of a store that none of them finds there`, {
-    timeout: 120_000,
-  }, async () => {
+  test(`LG1 8 processes append ${APPENDS} messages each to one session of a store that none of them finds there`, async () => {
     const url = await stores.fresh(engine);
     const acknowledged = new Acknowledgements();
     const names = Array.from({ length: WRITERS }, (_, i) => `writer${i}`);
@@ -63,7 +61,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
     await store.close();
   });
 
-  test("ST6 8 handles in one process append at the same time", { timeout: 120_000 }, async () => {
+  test("ST6 8 handles in one process append at the same time", async () => {
     const url = await stores.fresh(engine);
     const handles = await Promise.all(Array.from({ length: WRITERS }, () => open(url, { poolSize: 3 })));
     const names = handles.map((_, i) => `handle${i}`);
@@ -106,7 +104,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
     await store.close();
   });
 
-  test("ST11 a message acknowledged to another process is there for the next read", { timeout: 60_000 }, async () => {
+  test("ST11 a message acknowledged to another process is there for the next read", async () => {
     const url = await stores.fresh(engine);
     const store = await open(url);
     const reads: Promise<unknown>[] = [];

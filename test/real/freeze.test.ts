@@ -36,7 +36,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T | "waits" | { 
   }
 }
 
-describe("while another process is frozen in the middle of a commit", { timeout: 60_000 }, () => {
+describe("while another process is frozen in the middle of a commit", () => {
   test("ST12 unrelated sessions commit at once, the contended one is StoreBusy and names the holder, and close() ends", async () => {
     const url = await stores.schema();
     const store = await open(url, { busyMs: 3000 });

@@ -46,7 +46,7 @@ describe.each(ENGINES)("a run beside long work on %s", (engine) => {
       said += String(text);
     });
     try {
-      await expect.poll(() => said, { timeout: 30_000 }).toBe("ready\n");
+      await expect.poll(() => said, { timeout: 120_000 }).toBe("ready\n");
       expect(await store.log.verify(scope.session)).toMatchObject({ ok: true });
       expect(await store.history.get(scope)).toHaveLength(EVENTS);
       expect((await store.sessions.context(scope.session)).messages).toHaveLength(EVENTS);

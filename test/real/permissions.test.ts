@@ -13,7 +13,6 @@ const isLong = scaled({ short: 0, long: 1 }) === 1;
 
 test.each(umasks.map((umask) => [umask.toString(8).padStart(3, "0"), umask] as const))(
   "ST16 with umask %s every command's files are 0600 and its directories 0700",
-  { timeout: 180_000 },
   (_, umask) => {
     const created = createdUnder(umask, stores.folder, isLong);
     expect(exposedAmong(created)).toEqual([]);

@@ -24,7 +24,7 @@ const IGNORED =
 
 function testPooler(name: string, body: () => Promise<void>): void {
   const skips = typeof program === "string";
-  test.skipIf(skips)(skips ? `${name} (skipped: ${program})` : name, { timeout: 60_000 }, body);
+  test.skipIf(skips)(skips ? `${name} (skipped: ${program})` : name, body);
 }
 
 /** A URL behind a PgBouncer of that kind, and one of the server itself. */

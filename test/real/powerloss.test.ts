@@ -58,9 +58,7 @@ describe("what is left after the power was cut", () => {
     return { files, lengths, start };
   }
 
-  test("ST1 wherever the log is cut or torn behind an acknowledgement, what was acknowledged until then is there", {
-    timeout: 120_000,
-  }, async () => {
+  test("ST1 wherever the log is cut or torn behind an acknowledgement, what was acknowledged until then is there", async () => {
     const { files, lengths, start } = await record(stores.file(), 40);
     const copy = stores.fleeting("copy");
     const cuts = boundaries(files.wal, start);
@@ -126,9 +124,7 @@ describe("what is left after the power was cut", () => {
     return mixed;
   }
 
-  test("ST1 the same across checkpoints, also when the checkpoint itself is only half on the disk", {
-    timeout: 60_000,
-  }, async () => {
+  test("ST1 the same across checkpoints, also when the checkpoint itself is only half on the disk", async () => {
     const moments = await recordAcrossCheckpoints(stores.file());
     const copy = stores.fleeting("copy");
     const starts = new Set(moments.map(({ files }) => salts(files.wal)));

@@ -68,6 +68,11 @@ export class Child {
     this.#waiting.clear();
   }
 
+  /** Whether it has ended. */
+  get isOver(): boolean {
+    return this.#over;
+  }
+
   get errors(): string {
     return this.#errors;
   }

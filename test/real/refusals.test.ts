@@ -156,9 +156,7 @@ describe("a damaged file", () => {
     "ExecutionCorrupted",
   ]);
 
-  test("ST7 each page overwritten in turn: a typed error or nothing to notice, never wrong words", {
-    timeout: 60_000,
-  }, async () => {
+  test("ST7 each page overwritten in turn: a typed error or nothing to notice, never wrong words", async () => {
     const url = stores.file();
     await fresh(url, MESSAGES);
     const whole = fs.readFileSync(url);
@@ -240,7 +238,7 @@ describe("a server out of reach", () => {
     return error;
   }
 
-  test("ST7 it says nothing, hangs up at once, or is no PostgreSQL", { timeout: 30_000 }, async () => {
+  test("ST7 it says nothing, hangs up at once, or is no PostgreSQL", async () => {
     const [silent, hangsUp, another] = await Promise.all([
       refusalOf(() => undefined),
       refusalOf((socket) => socket.end()),

@@ -24,7 +24,6 @@ afterAll(() => stores.remove());
 describe("a directory that becomes a link and a directory again and again", () => {
   test.each(Object.entries(SWAPPED))(
     "CA3 %s: all files are there, or none and a typed error, and never one outside",
-    { timeout: 120_000 },
     async (_, which) => {
       for (let round = 0; round < ROUNDS; round++) await raceOnce(stores.folder, which);
     },

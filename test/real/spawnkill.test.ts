@@ -77,9 +77,7 @@ async function killSoon(child: Child, run: number): Promise<void> {
 }
 
 describe.each(ENGINES)("killed spawners on %s", (engine) => {
-  test(`ST1 SE3 killed ${KILLS} times while it spawns, attaches and forks, nothing acknowledged is lost, and nothing is half`, {
-    timeout: 240_000,
-  }, async () => {
+  test(`ST1 SE3 killed ${KILLS} times while it spawns, attaches and forks, nothing acknowledged is lost, and nothing is half`, async () => {
     const url = await stores.fresh(engine);
     await (await open(url)).close();
     const known = new ReportedFacts();

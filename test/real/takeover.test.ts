@@ -29,7 +29,7 @@ async function startProgram(url: string, world: string): Promise<ChildProcess> {
   const env = { ...Object.fromEntries(inherited), ...COMPILED, HOLDFAST_TEST_WORLD: world };
   const child = spawn(process.execPath, [PROGRAM, url, String(HOUR_MS)], { stdio: ["ignore", "pipe", "inherit"], env });
   started.push(child);
-  await expect.poll(() => readFileSync(world, "utf8"), { timeout: 30_000, interval: 20 }).toContain('"slow"');
+  await expect.poll(() => readFileSync(world, "utf8"), { timeout: 120_000, interval: 20 }).toContain('"slow"');
   return child;
 }
 
@@ -110,7 +110,6 @@ function crashing(server: PostgresServer) {
 describe("a run whose server was away", () => {
   test.each(["execute", "worker"])(
     "RU3 is continued at once by the handle that still has its lease (%s)",
-    { timeout: 60_000 },
     async (how) => {
       const server = await startPostgres();
       try {
@@ -124,12 +123,12 @@ describe("a run whose server was away", () => {
         } else {
           await store.runs.start(agent, run);
           expect(await worker.look()).toBe(1);
-          await expect.poll(() => worker.working, { timeout: 20_000 }).toEqual([]);
+          await expect.poll(() => worker.working, { timeout: 120_000 }).toEqual([]);
         }
         await server.restart();
         if (how === "worker") worker.start();
         else void store.runs.execute(agent, run).catch(() => undefined);
-        await expect.poll(async () => (await store.runs.get("job"))?.status, { timeout: 15_000 }).toBe("completed");
+        await expect.poll(async () => (await store.runs.get("job"))?.status, { timeout: 120_000 }).toBe("completed");
         await worker.stop();
         await store.close();
       } finally {

@@ -66,6 +66,9 @@ export function addTally(sum: Tally, more: Tally): void {
 /** The load, as its faults see it. */
 export interface Load {
   readonly url: string;
+  /** Whether faults end now. */
+  isOver(): boolean;
+  /** When they end at the earliest (performance.now()). */
   readonly deadline: number;
   readonly tally: Tally;
   readonly workers: readonly Child[];
@@ -83,13 +86,13 @@ export const killWorkers: Fault = async (load) => {
 };
 
 async function killWorker(load: Load, which: number): Promise<void> {
-  const { deadline, tally } = load;
-  while (performance.now() < deadline) {
+  const { tally } = load;
+  while (!load.isOver()) {
     const victim = load.workers[which];
     if (victim === undefined) return;
     // Most of the time while it works, now and then while it starts.
     const soon = new AbortController();
-    const over = sleep(Math.max(0, deadline - performance.now()), undefined, { signal: soon.signal }).catch(() => {});
+    const over = untilOver(load, soon.signal);
     if (randomInt(8) > 0) await Promise.race([victim.heard("did").catch(() => ""), over]);
     soon.abort();
     await sleep(randomInt(800));
@@ -99,6 +102,10 @@ async function killWorker(load: Load, which: number): Promise<void> {
     await load.requireAcknowledged(victim);
     load.replaceWorker(which);
   }
+}
+
+async function untilOver(load: Load, signal: AbortSignal): Promise<void> {
+  while (!load.isOver() && !signal.aborted) await sleep(50);
 }
 
 const SERVER_KILL_MS = 8000;
@@ -140,10 +147,11 @@ export const LONGEST_FREEZE_MS = 8000;
 
 /** At any moment, from outside (SIGSTOP). */
 export function freezeWorkers(leaseMs: number): Fault {
-  return async ({ deadline, tally, workers }) => {
+  return async (load) => {
+    const { tally, workers } = load;
     await Promise.all(
       workers.map(async (worker) => {
-        while (performance.now() < deadline) {
+        while (!load.isOver()) {
           await sleep(randomInt(2000));
           worker.signal("SIGSTOP");
           tally.freezes++;
@@ -162,8 +170,9 @@ export function freezeBackends(server: PostgresServer): Fault {
   };
 }
 
-async function freezeBackend(server: PostgresServer, { deadline, tally }: Load): Promise<void> {
-  while (performance.now() < deadline) {
+async function freezeBackend(server: PostgresServer, load: Load): Promise<void> {
+  const { tally } = load;
+  while (!load.isOver()) {
     await sleep(randomInt(1000));
     // Most of the time one that works for a client.
     const states = randomInt(4) > 0 ? ["active", "idle in transaction"] : ["idle"];

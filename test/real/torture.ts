@@ -25,6 +25,8 @@ export interface TortureOptions {
   readonly faults: readonly Fault[];
   /** How long; then what was begun is let end. */
   readonly faultMs: number;
+  /** On a slow machine the faults go on after `faultMs` until this is true, for at most LONGER_MS. */
+  readonly isEnough?: (tally: Tally) => boolean;
   /** The share of commits with several round trips in which a worker stops; on PostgreSQL only. */
   readonly commitFreezes?: number;
   readonly workers?: number;
@@ -46,7 +48,8 @@ export const LEASE_MS = 700;
 /** Of a child, looked for as soon as it is dead. */
 const LAST_LINES = 6;
 /** For what is left to end after the last fault. */
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
+const LONGER_MS = 120_000;
 
 export class Torture {
   readonly #options: TortureOptions;
@@ -78,10 +81,7 @@ export class Torture {
       this.#workers = Array.from({ length: this.#options.workers ?? 3 }, () => this.#start());
       const deadline = performance.now() + this.#options.faultMs;
       const load = this.#load(store, deadline);
-      await Promise.all([
-        ...this.#options.faults.map((fault) => fault(load)),
-        this.#direct(store, deadline, deadline + PATIENCE_MS),
-      ]);
+      await Promise.all([...this.#options.faults.map((fault) => fault(load)), this.#direct(store, load)]);
       await this.#stop();
       await this.#reckon(store);
       return this.tally;
@@ -92,9 +92,16 @@ export class Torture {
   }
 
   #load(store: Holdfast, deadline: number): Load {
+    const { url, isEnough = () => true } = this.#options;
+    let isOver = false;
     return {
-      url: this.#options.url,
+      url,
       deadline,
+      isOver: () => {
+        const now = performance.now();
+        isOver ||= now > deadline && (isEnough(this.tally) || now > deadline + LONGER_MS);
+        return isOver;
+      },
       tally: this.tally,
       workers: this.#workers,
       replaceWorker: (which) => {
@@ -150,16 +157,19 @@ export class Torture {
     await Promise.all(this.#workers.map((worker) => worker.done()));
   }
 
-  async #direct(store: Holdfast, deadline: number, last: number): Promise<void> {
+  async #direct(store: Holdfast, load: Load): Promise<void> {
     const { runs: atOnce = 10, progress } = this.#options;
+    let last = Number.POSITIVE_INFINITY;
     for (let said = performance.now(); ; await sleep(60)) {
       const open = await this.#attend(store);
+      this.tally.ended = this.tally.started - open.length;
       if (performance.now() - said > 5000) {
         said = performance.now();
         const counted = Object.entries(this.tally).filter(([, count]) => count > 0);
         progress?.(`${counted.map(([name, count]) => `${name} ${count}`).join(", ")}, ${open.length} open`);
       }
-      const isOver = performance.now() > deadline;
+      const isOver = load.isOver();
+      if (isOver && last === Number.POSITIVE_INFINITY) last = performance.now() + PATIENCE_MS;
       if (!isOver && open.length < atOnce) await this.#begin(store);
       if (isOver && open.length === 0) return;
       if (performance.now() > last) {

@@ -56,7 +56,7 @@ const effectsIn = (world: string): Effect[] =>
     .map((line) => JSON.parse(line));
 
 async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 120_000;
   while (!(await isSo())) {
     if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
     await sleep(20);
@@ -71,9 +71,7 @@ async function place(engine: (typeof ENGINES)[number]): Promise<{ url: string; w
 }
 
 describe.each(ENGINES)("holdfast worker on %s", (engine) => {
-  test("RU3 killed with -9 in the middle of its runs, and a second one finishes them", {
-    timeout: 90_000,
-  }, async () => {
+  test("RU3 killed with -9 in the middle of its runs, and a second one finishes them", async () => {
     const { url, world, store } = await place(engine);
     const sessions = Array.from({ length: 12 }, (_, n) => `s${n}`);
     for (const session of sessions) await store.runs.start(steady, { session, leaseMs: 500 });
@@ -106,7 +104,7 @@ describe.each(ENGINES)("holdfast worker on %s", (engine) => {
     await store.close();
   });
 
-  test("RU13 told to stop twice it gives back at once, and says so by its exit", { timeout: 60_000 }, async () => {
+  test("RU13 told to stop twice it gives back at once, and says so by its exit", async () => {
     const { url, world, store } = await place(engine);
     const { id } = await store.runs.start(stubborn, { session: "s" });
     const { child, ended, output } = worker(url, world);
@@ -120,7 +118,7 @@ describe.each(ENGINES)("holdfast worker on %s", (engine) => {
     await store.close();
   });
 
-  test("RU6 the demo holds", { timeout: 60_000 }, async () => {
+  test("RU6 the demo holds", async () => {
     const url = await stores.fresh(engine);
     const { ended, output } = cli(url, "", "demo", "--json", "--store", url);
     expect((await ended)[0], output()).toBe(0);

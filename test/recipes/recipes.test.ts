@@ -504,7 +504,7 @@ withAgents("the recipes with the real Claude Code", (agents) => {
           expect(told.attempt).toBe(tries);
           return told;
         },
-        { timeout: 40_000, interval: 100 },
+        { timeout: 120_000, interval: 100 },
       );
     };
     try {

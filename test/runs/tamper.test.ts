@@ -133,9 +133,7 @@ function resuming(ground: TamperGround): (run: string) => Promise<unknown> {
 
 describe("tampering", () => {
   const anyTimes = scaled({ short: 1200, long: 10_000 });
-  test(`LG4 RU9 SQLite: each of ${anyTimes} changes of what a run goes on from is seen before it is replayed`, {
-    timeout: 240_000,
-  }, async () => {
+  test(`LG4 RU9 SQLite: each of ${anyTimes} changes of what a run goes on from is seen before it is replayed`, async () => {
     const ground = await cutOffStore(await inMemory());
     const { unseen, columns } = await damageOften(
       ...([ground, anyTimes, 1] as const),
@@ -146,9 +144,7 @@ describe("tampering", () => {
     expect(columns.size, "every column has had its turn").toBeGreaterThan(78);
   });
 
-  test("RU9 SQLite: verified since the checkpoint, each change of the checkpoint and of what came since is seen", {
-    timeout: 120_000,
-  }, async () => {
+  test("RU9 SQLite: verified since the checkpoint, each change of the checkpoint and of what came since is seen", async () => {
     const ground = await cutOffStore(await inMemory());
     const { unseen, columns } = await damageOften(
       ...([ground, scaled({ short: 500, long: 3000 }), 5] as const),
@@ -214,9 +210,7 @@ describe("tampering", () => {
     ["SQLite", inMemory, 0, scaled({ short: 60, long: 300 })],
     ["PostgreSQL", onPostgres, scaled({ short: 60, long: 300 }), scaled({ short: 15, long: 40 })],
   ] as const) {
-    test(`LG4 RU9 ${name}: resume() refuses a run that was tampered with, and no tool runs`, {
-      timeout: 240_000,
-    }, async () => {
+    test(`LG4 RU9 ${name}: resume() refuses a run that was tampered with, and no tool runs`, async () => {
       const ground = await cutOffStore(await make());
       const looked = await damageOften(
         ground,

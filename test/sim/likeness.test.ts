@@ -187,7 +187,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       await ground.end();
     });
 
-    test("makes wait whom PostgreSQL makes wait", { timeout: 120_000 }, async () => {
+    test("makes wait whom PostgreSQL makes wait", async () => {
       const simulated = new SimulatedPair(await place.connect("observer"));
       const [driver = ground.driver] = simulated.drivers;
       const real = stepsOf(ground.driver.dialect, await sessionTip(ground.driver));

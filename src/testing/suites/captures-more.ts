@@ -3,14 +3,15 @@ import assert from "node:assert/strict";
 import type { Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
 import { isSameBytes, noise, range } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { bare, bytes, ID, readAll } from "./captures-fixture.ts";
+import { bare, bytes, ID, idOf, readAll } from "./captures-fixture.ts";
 
 const SES = "ses_e1a396178ffeYBc36HXpSQZbv6";
 const HOUR = 3_600_000;
 
 function captured(more: Partial<NewCapture> = {}): NewCapture {
-  const files: NewCapturedFile[] = [{ role: "transcript", path: `project/${ID}.jsonl`, content: bytes("{}\n") }];
-  return { request: "req-1", agent: "claude-code", sessionId: ID, cwd: "/srv/app", files, ...more };
+  const { sessionId = ID } = more;
+  const files: NewCapturedFile[] = [{ role: "transcript", path: `project/${sessionId}.jsonl`, content: bytes("{}\n") }];
+  return { request: "req-1", agent: "claude-code", sessionId, cwd: "/srv/app", files, ...more };
 }
 
 /** As it is in a store that took the bundle of another. */
@@ -176,7 +177,7 @@ const generations: readonly Case[] = [
 
   prove("CA5 a sweep takes all that has expired", ["captures", "clock"], async ({ captures, clock }) => {
     const made = range(203);
-    await Promise.all(made.map((n) => captures.save(captured({ request: `req-${n}`, ttlMs: 10 }))));
+    await Promise.all(made.map((n) => captures.save(captured({ request: `req-${n}`, sessionId: idOf(n), ttlMs: 10 }))));
     await clock.advance(11);
     assert.equal((await captures.deleteExpired({ dryRun: true })).removed.length, made.length);
     assert.equal((await captures.deleteExpired()).removed.length, made.length);
