@@ -16,6 +16,7 @@ export type * from "./contracts/checkpoints.ts";
 export type * from "./contracts/context.ts";
 export type * from "./contracts/decisions.ts";
 export type * from "./contracts/embedders.ts";
+export type * from "./contracts/embeddings.ts";
 export type * from "./contracts/environment.ts";
 export { type ErrorCode, type ErrorOptions, HoldfastError, isHoldfastError } from "./contracts/errors.ts";
 export type * from "./contracts/heads.ts";

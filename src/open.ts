@@ -25,6 +25,7 @@ import { createSessionLookup, type SessionLookup } from "./core/session-lookup.t
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import type { LoadSystemSource } from "./core/system-source.ts";
+import { BackgroundEmbeddings, loadEmbedder } from "./embeddings/on-demand.ts";
 import { createHistory } from "./history/history.ts";
 import type { Nouns } from "./nouns.ts";
 import { createRuns } from "./runs/on-demand.ts";
@@ -61,6 +62,7 @@ const OPTIONS = [
   "busyMs",
   "poolSize",
   "fileMode",
+  "embedder",
   "environment",
 ] as const satisfies readonly (keyof OpenOptions)[];
 
@@ -68,7 +70,8 @@ const OPTIONS = [
 export async function open(url: string, options: OpenOptions = {}): Promise<Holdfast> {
   const settings = checkOptions(options);
   const target = parseStoreUrl(url);
-  return openDriver(await connect(target, settings), target.shown, settings, options);
+  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder));
+  return openDriver(await connect(target, settings), { shown: target.shown, settings, options, background });
 }
 
 /** Makes the value of the option `blobs`. For the command line, which does not load index.ts. */
@@ -82,18 +85,25 @@ export async function openOn(
   options: OpenOptions,
   between?: (storage: Storage) => Storage,
 ): Promise<Holdfast> {
-  return openDriver(driver, "simulated", checkOptions(options), options, between);
+  const settings = checkOptions(options);
+  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder));
+  return openDriver(driver, { shown: "simulated", settings, options, background }, between);
+}
+
+interface Opening {
+  readonly shown: string;
+  readonly settings: Settings;
+  readonly options: OpenOptions;
+  readonly background: BackgroundEmbeddings;
 }
 
 async function openDriver(
   driver: Driver,
-  shown: string,
-  settings: Settings,
-  options: OpenOptions,
+  { shown, settings, options, background }: Opening,
   between: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<Holdfast> {
   const { environment, clock, info, ...opened } = await openStorage(driver, { ...settings, target: shown });
-  const storage = between(opened.storage);
+  const storage = background.watch(between(opened.storage));
   const lazy = new LazyParts();
   const payloads = createPayloads(storage, options.blobs);
   const system = lazy.part(SYSTEM, ({ createSystemSource }) => createSystemSource(storage, payloads));
@@ -105,10 +115,12 @@ async function openDriver(
     lookup: createSessionLookup(storage, info),
     systemSource: () => system.load(),
     lazy,
+    background,
   };
   const composed = compose(info, base);
   // In a simulation no time may pass between a call and its effect, so all code is loaded here.
   if (environment.isTimeSource === true) await lazy.loadAll();
+  background.start();
   return { ...composed, clock };
 }
 
@@ -121,6 +133,7 @@ interface Base {
   readonly lookup: SessionLookup;
   readonly systemSource: LoadSystemSource;
   readonly lazy: LazyParts;
+  readonly background: BackgroundEmbeddings;
 }
 
 const NOUNS = new LazyModule(() => import("./nouns.ts"));
@@ -141,12 +154,12 @@ const ARCHIVES = new LazyModule(() => import("./archive/archives.ts"));
 type ComposedStore = Omit<Holdfast, "clock"> & Fencing & StoredCaptures;
 
 function compose(info: StoreInfo, base: Base): ComposedStore {
-  const { storage, payloads, options, lookup, systemSource, lazy } = base;
+  const { storage, payloads, options, lookup, systemSource, lazy, background } = base;
   const { runs, close: releaseRuns } = createRuns({ storage, payloads, systemSource }, lookup, lazy);
   const claims = new OpenClaims();
   const vectors = createVectorVerbs(base);
   const hurry = async () =>
-    void (await Promise.all([releaseRuns(), claims.close(storage.environment), vectors.close()]));
+    void (await Promise.all([releaseRuns(), claims.close(storage.environment), vectors.close(), background.close()]));
   const lifetime = new Lifetime(() => storage.close(), hurry);
   const close = () => lifetime.close();
   const { history, ...nouns } = createNouns(base);
@@ -178,6 +191,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
       lazy.members(memory, (part) => part, CATALOGUE.memory),
       CATALOGUE.memory,
     ),
+    embeddings: lifetime.of(background.create(storage, payloads, lazy), CATALOGUE.embeddings),
     ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,

@@ -68,6 +68,7 @@ export function runEverySuite(name: string, place: MakeSuiteStore, { runs, oneHa
   suites.runSuite("search", name, make, options);
   suites.runSuite("trace", name, make, options);
   suites.runSuite("vectors", name, make, options);
+  suites.runSuite("embeddings", name, make, options);
   suites.runSuite("check", name, make, options);
   suites.runSessionStoreSuite(name, make, { ...options, sessionStore: claudeSessionStore });
   suites.runSuite("hostile", name, make, options);
@@ -103,8 +104,8 @@ function fixture(make: MakeSuiteStore, again: boolean): () => Promise<suites.Fix
     const place = await make();
     const environment = suites.adjustableEnvironment();
     const handles: Holdfast[] = [];
-    const another = async () => {
-      const store = await opened(place, { environment });
+    const another = async (own: OpenOptions = {}) => {
+      const store = await opened(place, { environment, ...own });
       handles.push(store);
       return store;
     };

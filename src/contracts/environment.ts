@@ -13,6 +13,8 @@ export interface Environment {
   random(bytes: number): Uint8Array;
   /** Resolves after this time, or at once when the signal aborts. It never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Like sleep(), but a process that has nothing else to do may end meanwhile. Without it, sleep() takes its place. */
+  idle?(ms: number, signal?: AbortSignal): Promise<void>;
   /** Runs the function in a later macrotask: calls made until then are handled together. */
   defer(run: () => void): void;
   log(level: LogLevel, event: string, fields?: Readonly<Record<string, unknown>>): void;

@@ -6,6 +6,8 @@ import type { BlobBackend, Blobs } from "./blobs.ts";
 import type { Calls } from "./calls.ts";
 import type { Captures } from "./captures.ts";
 import type { Checking } from "./check.ts";
+import type { Embedder } from "./embedders.ts";
+import type { Embeddings } from "./embeddings.ts";
 import type { Environment } from "./environment.ts";
 import type { Heads } from "./heads.ts";
 import type { History } from "./history.ts";
@@ -52,6 +54,11 @@ export interface OpenOptions {
    * 0o660 for a group.
    */
   readonly fileMode?: number;
+  /**
+   * Embeds what is stored without an embedding, in the background, and the texts of searches. With an embedder of another id, everything
+   * is embedded again; the old embeddings answer meanwhile. See holdfast/embedders.
+   */
+  readonly embedder?: Embedder;
   readonly environment?: Environment;
 }
 
@@ -148,6 +155,7 @@ export interface Holdfast extends Querying, Searching, Tracing, Checking {
   readonly blobs: Blobs;
   readonly log: Log;
   readonly vectors: Vectors;
+  readonly embeddings: Embeddings;
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
   /** The time of the store's clock, and how far this machine's clock differs. */
   clock(): StoreClock;

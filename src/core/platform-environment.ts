@@ -34,20 +34,26 @@ export function platformEnvironment(): Environment {
     now: () => Date.now(),
     monotonic: () => performance.now(),
     random: pooledRandom(),
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted) return resolve();
-        const done = () => {
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", done);
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        signal?.addEventListener("abort", done, { once: true });
-      }),
+    sleep: (ms, signal) => sleep(ms, signal, true),
+    idle: (ms, signal) => sleep(ms, signal, false),
     defer: (run) => {
       setImmediate(run);
     },
     log: () => {},
   };
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined, keepsProcess: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    // Platforms without processes have numbers for timers.
+    if (!keepsProcess && typeof timer === "object") timer.unref();
+    signal?.addEventListener("abort", done, { once: true });
+  });
 }

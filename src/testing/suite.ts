@@ -3,7 +3,7 @@
 // callers pass describe and test in (Vitest's, Jest's …); by default Node's own are used.
 import assert from "node:assert/strict";
 import * as nodeTest from "node:test";
-import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { ArchiveVerbs, SessionBasics } from "../contracts/sessions.ts";
 
 /** A clock that tests can move. simulatedEnvironment() and adjustableEnvironment() are such clocks. */
@@ -21,7 +21,7 @@ export interface Fixture {
   /** The store's clock, if tests can move it. */
   readonly environment?: Clock;
   /** Opens another handle on the same store, as another process would. close() also closes it. */
-  another?(): Promise<Holdfast>;
+  another?(options?: Pick<OpenOptions, "embedder">): Promise<Holdfast>;
   close(): Promise<void>;
 }
 
@@ -39,6 +39,7 @@ export interface CaseContext {
   readonly captures: Holdfast["captures"];
   readonly log: Holdfast["log"];
   readonly vectors: Holdfast["vectors"];
+  readonly embeddings: Holdfast["embeddings"];
   readonly stats: Holdfast["stats"];
   readonly query: Holdfast["query"];
   readonly explain: Holdfast["explain"];
@@ -54,7 +55,7 @@ export interface CaseContext {
   readonly info: Holdfast["info"];
   readonly close: Holdfast["close"];
   readonly clock: Clock;
-  readonly another: () => Promise<Holdfast>;
+  readonly another: NonNullable<Fixture["another"]>;
 }
 
 export type ContextName = keyof CaseContext;
@@ -146,7 +147,7 @@ async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
 }
 
 function caseContextOf({ store, environment, another }: Fixture): Partial<CaseContext> {
-  const { agents, sessions, history, state, tasks, memory, blobs, captures, log, vectors, info } = store;
+  const { agents, sessions, history, state, tasks, memory, blobs, captures, log, vectors, embeddings, info } = store;
   const offers: { [N in ContextName]: CaseContext[N] | undefined } = {
     agents,
     sessions,
@@ -158,6 +159,7 @@ function caseContextOf({ store, environment, another }: Fixture): Partial<CaseCo
     captures,
     log,
     vectors,
+    embeddings,
     info,
     stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),

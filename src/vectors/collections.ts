@@ -75,7 +75,7 @@ export async function readCollection(storage: Storage, name: string): Promise<Co
   return row === undefined ? null : collectionOf(row);
 }
 
-function collectionOf(row: CollectionRow): CollectionState {
+export function collectionOf(row: CollectionRow): CollectionState {
   const name = { kind: "collection", collection: row.name };
   const { no, generation, change, last_item, documents, created_at } = decodeRow(name, row, COLLECTION);
   const current = generation === 0 ? null : generationOf(row.name, { ...row, created_at: row.generation_at });

@@ -31,6 +31,7 @@ export async function removeItems(
     ...(erasedAt === null ? [] : [dropWrite(collection, list, erasedAt)]),
     { op: "run", statement: "documents.remove", params: { collection, items: list } },
     removeItemsFieldsWrite({ kind: DOCUMENTS, scope: collection }, items),
+    { op: "run", statement: "failures.forget", params: { kind: DOCUMENTS, scope: collection, items: list } },
   ];
   let { current } = state;
   for (const row of await storage.query("vectors.generations", { collection })) {

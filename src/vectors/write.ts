@@ -238,6 +238,7 @@ export async function deleteCollection({ storage, payloads, queue }: VectorConte
           { op: "run", statement: "documents.dropAll", params: { collection, now: storage.environment.now() } },
           { op: "run", statement: "documents.removeAll", params },
           removeScopeFieldsWrite({ kind: DOCUMENTS, scope: collection }),
+          { op: "run", statement: "failures.forgetScope", params: { kind: DOCUMENTS, scope: collection } },
           { op: "run", statement: "vectors.removeAll", params },
           { op: "run", statement: "vectors.removePages", params },
           { op: "run", statement: "vectors.removeGenerations", params },

@@ -2,6 +2,7 @@
 import type { BlobQueries } from "./blob-queries.ts";
 import type { CaptureQueries } from "./capture-queries.ts";
 import type { CheckQueries } from "./check-queries.ts";
+import type { EmbeddingQueries } from "./embedding-queries.ts";
 import type { IndexQueries } from "./index-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type { MemoryQueries } from "./memory-queries.ts";
@@ -51,6 +52,7 @@ export interface Queries
     CheckQueries,
     TraceQueries,
     MemoryQueries,
+    EmbeddingQueries,
     VectorQueries {
   // Sessions by id or alias. Lists are newest first; `before` is the number of the last session of the page before.
   "session.get": Read<{ id: string }, SessionRow>;

@@ -131,4 +131,7 @@ export type StatementName =
   | "metadata.removeScope"
   | `documents.${"release" | "drop" | "remove"}${"" | "All"}`
   | `vectors.${"remove" | "touch" | "pack" | "addPage"}`
-  | `vectors.remove${"All" | "Pages" | "Generations"}`;
+  | `vectors.remove${"All" | "Pages" | "Generations"}`
+  | `documents.${"embed" | "needNone" | "needOne" | "settle"}`
+  | "vectors.dropGenerationPages"
+  | `failures.${"forget" | "forgetScope" | "retry"}`;

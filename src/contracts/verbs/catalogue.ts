@@ -9,6 +9,7 @@ import type { Tracing } from "../trace.ts";
 import { AGENT_VERBS } from "./agents.ts";
 import { BLOB_VERBS } from "./blobs.ts";
 import { CAPTURE_VERBS } from "./captures.ts";
+import { EMBEDDING_VERBS } from "./embeddings.ts";
 import { HISTORY_VERBS } from "./history.ts";
 import { CALL_VERBS, EVAL_VERBS, HEAD_VERBS, INVOCATION_VERBS, SNAPSHOT_VERBS, TURN_VERBS } from "./lineage.ts";
 import { LOG_VERBS } from "./log.ts";
@@ -40,6 +41,7 @@ export const CATALOGUE = {
   blobs: BLOB_VERBS,
   log: LOG_VERBS,
   vectors: VECTOR_VERBS,
+  embeddings: EMBEDDING_VERBS,
   stats: STATS_VERBS,
   query: QUERY_VERBS,
   search: SEARCH_VERBS,

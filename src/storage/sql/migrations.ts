@@ -262,6 +262,13 @@ const COLLECTIONS = [
   "CREATE INDEX vector_pages_change ON vector_pages (collection_no, generation, change, first_item)",
 ];
 
+/** Texts that could not be embedded; and collections by the model of their embeddings: see storage/sql/embeddings.ts. */
+const EMBEDDINGS = [
+  `CREATE TABLE embedding_failures (kind {text} NOT NULL, scope {int} NOT NULL, item {int} NOT NULL, attempts {int} NOT NULL,
+     due_at {int}, reason {text} NOT NULL, at {int} NOT NULL, PRIMARY KEY (kind, scope, item)){table_end}`,
+  "CREATE INDEX vector_generations_model ON vector_generations (model, collection_no, generation)",
+];
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
@@ -287,6 +294,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 12, up: VECTORS },
   { version: 13, up: COLLECTIONS },
   { version: 14, up: MEMORY },
+  { version: 15, up: EMBEDDINGS },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);

@@ -551,7 +551,7 @@ SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL
 -- stats.sessions
 WITH held (session_no, no) AS (SELECT r.session_no, r.content FROM events r WHERE r.content IS NOT NULL UNION SELECT r.session_no, r.payload FROM annotations r WHERE r.payload IS NOT NULL UNION SELECT r.session_no, r.value FROM state r WHERE r.value IS NOT NULL UNION SELECT r.session_no, r.code FROM evals r WHERE r.code IS NOT NULL UNION SELECT r.session_no, r.result FROM evals r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.final FROM evals r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.error FROM evals r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.request FROM calls r WHERE r.request IS NOT NULL UNION SELECT r.session_no, r.response FROM calls r WHERE r.response IS NOT NULL UNION SELECT r.session_no, r.result FROM calls r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.error FROM calls r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.vars FROM snapshots r WHERE r.vars IS NOT NULL UNION SELECT r.session_no, r.final FROM heads r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.manifest FROM captures r WHERE r.manifest IS NOT NULL), owned (session_no, no) AS (SELECT session_no, no FROM held UNION SELECT h.session_no, l.child_no FROM held h JOIN blob_links l ON l.parent_no = h.no AND l.ord < 0), holders (no, n) AS (SELECT no, count(*) FROM owned GROUP BY no), sizes (session_no, bytes, shared) AS (SELECT o.session_no, CAST(coalesce(sum(b.size), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN k.n > 1 THEN b.size ELSE 0 END), 0) AS BIGINT) FROM owned o JOIN holders k ON k.no = o.no JOIN blobs b ON b.no = o.no GROUP BY o.session_no), inlined (session_no, bytes) AS (SELECT e.session_no, CAST(coalesce(sum(length(e.words)), 0) AS BIGINT) FROM events e WHERE e.words IS NOT NULL GROUP BY e.session_no) SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT CAST(? AS INTEGER);
 -- stats.tables
-SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'metadata_fields' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM metadata_fields UNION ALL SELECT 'vector_collections' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_collections UNION ALL SELECT 'vector_generations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_generations UNION ALL SELECT 'documents' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM documents UNION ALL SELECT 'vectors' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vectors UNION ALL SELECT 'vector_pages' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_pages UNION ALL SELECT 'memory_scopes' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memory_scopes UNION ALL SELECT 'memories' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memories UNION ALL SELECT 'memory_changes' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memory_changes UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'captures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM captures UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'embedding_failures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM embedding_failures UNION ALL SELECT 'metadata_fields' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM metadata_fields UNION ALL SELECT 'vector_collections' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_collections UNION ALL SELECT 'vector_generations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_generations UNION ALL SELECT 'documents' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM documents UNION ALL SELECT 'vectors' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vectors UNION ALL SELECT 'vector_pages' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_pages UNION ALL SELECT 'memory_scopes' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memory_scopes UNION ALL SELECT 'memories' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memories UNION ALL SELECT 'memory_changes' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memory_changes UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'captures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM captures UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
@@ -816,8 +816,7 @@ SELECT m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, 
 -- vectors.collection
 
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at AS generation_at
-    FROM vector_collections c LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation
-    WHERE c.name = ?;
+    FROM vector_collections c LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation WHERE c.name = ?;
 -- vectors.collections
 SELECT c.name FROM vector_collections c WHERE c.name > ? ORDER BY c.name LIMIT CAST(? AS INTEGER);
 -- vectors.generations
@@ -902,6 +901,44 @@ SELECT count(*) AS n FROM vectors v WHERE v.collection_no = ? AND v.generation =
     WHERE m.kind = ? AND m.scope = ? AND m.item >= ? AND m.item <= ?;
 -- vectors.totals
 SELECT count(*) AS collections FROM vector_collections;
+-- vectors.collectionAt
+
+    SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at AS generation_at
+    FROM vector_collections c LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation WHERE c.no = ?;
+-- documents.nextPending
+
+    SELECT d.collection_no AS collection FROM documents d WHERE d.pending IS NOT NULL AND d.collection_no > ?
+    ORDER BY d.collection_no, d.item LIMIT 1;
+-- documents.pending
+
+    SELECT d.item FROM documents d WHERE d.pending IS NOT NULL AND d.collection_no = ? AND d.item > ?
+    AND NOT EXISTS (SELECT 1 FROM embedding_failures f WHERE f.kind = 'documents' AND f.scope = d.collection_no
+      AND f.item = d.item AND (f.due_at IS NULL OR f.due_at > ?))
+    ORDER BY d.item LIMIT CAST(? AS INTEGER);
+-- documents.countPending
+SELECT count(*) AS n FROM documents d WHERE d.pending IS NOT NULL AND d.collection_no = ?;
+-- documents.items
+
+    SELECT d.item FROM documents d WHERE d.collection_no = ? AND d.item > ? ORDER BY d.item LIMIT CAST(? AS INTEGER);
+-- vectors.lastItem
+
+    SELECT coalesce(max(v.item), 0) AS item FROM vectors v WHERE v.collection_no = ? AND v.generation = ?;
+-- vectors.firstItems
+
+    SELECT v.item FROM vectors v WHERE v.collection_no = ? AND v.generation = ? ORDER BY v.item LIMIT CAST(? AS INTEGER);
+-- generations.ofModel
+
+    SELECT g.collection_no AS collection, g.generation FROM vector_generations g
+    WHERE g.model = ? AND g.collection_no > ? ORDER BY g.collection_no, g.generation LIMIT CAST(? AS INTEGER);
+-- failures.list
+
+    SELECT f.scope, f.item, f.attempts, f.due_at, f.reason, f.at FROM embedding_failures f WHERE f.kind = ? AND (f.scope, f.item) > (?, ?) ORDER BY f.scope, f.item LIMIT CAST(? AS INTEGER);
+-- failures.in
+SELECT f.scope, f.item, f.attempts, f.due_at, f.reason, f.at FROM embedding_failures f WHERE f.kind = ? AND f.scope = ? AND f.item IN (SELECT value FROM json_each(?)) ORDER BY f.item;
+-- failures.totals
+
+    SELECT count(*) AS failed, coalesce(sum(CASE WHEN f.due_at IS NULL THEN 1 ELSE 0 END), 0) AS parked,
+      min(f.due_at) AS next FROM embedding_failures f WHERE f.kind = ?;
 -- session.describe
 UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, version = ?, checksum = holdfast_checksum('sessions', sessions.id, ?, ?, ?, sessions.created_at, sessions.deleted_at, ?) WHERE no = ?;
 -- session.born
@@ -1270,6 +1307,24 @@ DELETE FROM vectors WHERE collection_no = ?;
 DELETE FROM vector_pages WHERE collection_no = ?;
 -- vectors.removeGenerations
 DELETE FROM vector_generations WHERE collection_no = ?;
+-- documents.embed
+UPDATE documents SET item = ?, pending = NULL, checksum = CASE WHEN documents.checksum IS NULL OR documents.checksum = holdfast_checksum('documents', documents.collection_no, documents.id, documents.item, documents.pending, documents.words, (SELECT x.sha256 FROM blobs x WHERE x.no = documents.content)) THEN holdfast_checksum('documents', documents.collection_no, documents.id, ?, NULL, documents.words, (SELECT x.sha256 FROM blobs x WHERE x.no = documents.content)) ELSE documents.checksum END WHERE collection_no = ? AND item = ?;
+-- documents.needNone
+UPDATE documents SET pending = NULL, checksum = CASE WHEN documents.checksum IS NULL OR documents.checksum = holdfast_checksum('documents', documents.collection_no, documents.id, documents.item, documents.pending, documents.words, (SELECT x.sha256 FROM blobs x WHERE x.no = documents.content)) THEN holdfast_checksum('documents', documents.collection_no, documents.id, documents.item, NULL, documents.words, (SELECT x.sha256 FROM blobs x WHERE x.no = documents.content)) ELSE documents.checksum END  WHERE collection_no = ? AND item IN (SELECT value FROM json_each(?));
+-- documents.needOne
+UPDATE documents SET pending = 1, checksum = CASE WHEN documents.checksum IS NULL OR documents.checksum = holdfast_checksum('documents', documents.collection_no, documents.id, documents.item, documents.pending, documents.words, (SELECT x.sha256 FROM blobs x WHERE x.no = documents.content)) THEN holdfast_checksum('documents', documents.collection_no, documents.id, documents.item, 1, documents.words, (SELECT x.sha256 FROM blobs x WHERE x.no = documents.content)) ELSE documents.checksum END  WHERE collection_no = ? AND item IN (SELECT value FROM json_each(?));
+-- documents.settle
+UPDATE documents SET pending = NULL, checksum = CASE WHEN documents.checksum IS NULL OR documents.checksum = holdfast_checksum('documents', documents.collection_no, documents.id, documents.item, documents.pending, documents.words, (SELECT x.sha256 FROM blobs x WHERE x.no = documents.content)) THEN holdfast_checksum('documents', documents.collection_no, documents.id, documents.item, NULL, documents.words, (SELECT x.sha256 FROM blobs x WHERE x.no = documents.content)) ELSE documents.checksum END  WHERE pending IS NOT NULL AND collection_no = ?
+    AND EXISTS (SELECT 1 FROM vectors v WHERE v.collection_no = ? AND v.generation = ?
+      AND v.item = documents.item);
+-- vectors.dropGenerationPages
+DELETE FROM vector_pages WHERE collection_no = ? AND generation = ?;
+-- failures.forget
+DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item IN (SELECT value FROM json_each(?));
+-- failures.forgetScope
+DELETE FROM embedding_failures WHERE kind = ? AND scope = ?;
+-- failures.retry
+UPDATE embedding_failures SET due_at = 0, attempts = 0 WHERE kind = ?;
 -- session.id
 SELECT id AS value FROM sessions WHERE id = ?;
 -- session.version
@@ -1472,6 +1527,10 @@ INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body, c
 INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT DO NOTHING;
 -- blob_segments.insert × 2
 INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT DO NOTHING;
+-- embedding_failures.insert × 1
+INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?);
+-- embedding_failures.insert × 2
+INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
 -- metadata_fields.insert × 1
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?);
 -- metadata_fields.insert × 2
@@ -1640,6 +1699,10 @@ INSERT INTO segment_frames (segment_id, start, size, stored, store, key, body, c
 INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (blob_no, ord) DO NOTHING;
 -- blob_segments.put × 2
 INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?), ((SELECT no FROM blobs WHERE sha256 = ?), ?, ?, ?) ON CONFLICT (blob_no, ord) DO NOTHING;
+-- embedding_failures.put × 1
+INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, scope, item) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, reason = excluded.reason, at = excluded.at;
+-- embedding_failures.put × 2
+INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, scope, item) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, reason = excluded.reason, at = excluded.at;
 -- metadata_fields.put × 1
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, scope, path, value, item) DO NOTHING;
 -- metadata_fields.put × 2
@@ -1808,6 +1871,10 @@ DELETE FROM segment_frames WHERE segment_id = ? AND start = ?;
 DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
 -- blob_segments.remove × 2
 DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?) AND ord = ?;
+-- embedding_failures.remove × 1
+DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item = ?;
+-- embedding_failures.remove × 2
+DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item = ?;
 -- metadata_fields.remove × 1
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND path = ? AND value = ? AND item = ?;
 -- metadata_fields.remove × 2

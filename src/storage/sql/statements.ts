@@ -8,6 +8,7 @@ import * as blobs from "./blobs.ts";
 import * as captures from "./captures.ts";
 import * as check from "./check.ts";
 import * as checksums from "./checksum-checks.ts";
+import * as embeddings from "./embeddings.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
 import * as inlineContent from "./inline-content.ts";
@@ -49,6 +50,7 @@ const READS = [
   metadata.queries,
   textIndex.queries,
   vectors.queries,
+  embeddings.queries,
 ] as const;
 
 const USUAL_READS = [sessions.queries, history.queries];
@@ -70,6 +72,7 @@ const CHANGES = [
   memory.statements,
   metadata.statements,
   vectors.statements,
+  embeddings.statements,
 ] as const;
 
 const USUAL_CHANGES = [inlineContent.statements, sessions.statements];

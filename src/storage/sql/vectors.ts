@@ -27,11 +27,13 @@ const strays = (table: string) => `
     SELECT '${table}' AS source, min(r.collection_no) AS collection FROM ${table} r
     WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0`;
 
-export const queries = () => ({
-  "vectors.collection": `
+/** Collections with their current generations. */
+export const COLLECTION = `
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, ${GENERATION}, g.created_at AS generation_at
-    FROM vector_collections c LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation
-    WHERE c.name = :name`,
+    FROM vector_collections c LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation`;
+
+export const queries = () => ({
+  "vectors.collection": `${COLLECTION} WHERE c.name = :name`,
   "vectors.collections": "SELECT c.name FROM vector_collections c WHERE c.name > :after ORDER BY c.name LIMIT :limit",
   "vectors.generations": `
     SELECT g.generation, ${GENERATION}, g.created_at FROM vector_generations g WHERE g.collection_no = :collection

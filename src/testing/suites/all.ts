@@ -5,6 +5,7 @@ import { runArchiveSuite } from "./archive.ts";
 import { runBlobsSuite } from "./blobs.ts";
 import { runCapturesSuite } from "./captures.ts";
 import { runCheckSuite } from "./check.ts";
+import { runEmbeddingsSuite } from "./embeddings.ts";
 import { runHistorySuite } from "./history.ts";
 import { runHostileSuite } from "./hostile.ts";
 import { runLineageSuite } from "./lineage.ts";
@@ -26,6 +27,7 @@ const SUITES = {
   blobs: runBlobsSuite,
   captures: runCapturesSuite,
   check: runCheckSuite,
+  embeddings: runEmbeddingsSuite,
   history: runHistorySuite,
   hostile: runHostileSuite,
   lineage: runLineageSuite,
@@ -48,7 +50,7 @@ const SUITES = {
  */
 export function runSuite(
   noun:
-    | ("agents" | "archive" | "blobs" | "captures" | "check" | "history" | "hostile" | "lineage")
+    | ("agents" | "archive" | "blobs" | "captures" | "check" | "embeddings" | "history" | "hostile" | "lineage")
     | ("log" | "memory" | "query" | "runs" | "search" | "sessions" | "state" | "store" | "tasks" | "trace" | "vectors"),
   name: string,
   make: () => Promise<Fixture>,

@@ -225,7 +225,7 @@ const handleCases: readonly Case[] = [
   }),
 
   prove("ST6 four handles that write at once all get through", ["history", "another"], async ({ history, another }) => {
-    const handles = [history, ...(await Promise.all(range(3).map(another))).map((store) => store.history)];
+    const handles = [history, ...(await Promise.all(range(3).map(() => another()))).map((store) => store.history)];
     await Promise.all(
       handles.map(async (handle, who) => {
         for (const n of range(25)) {
