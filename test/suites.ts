@@ -86,6 +86,10 @@ export function runBlobSuites(name: string, place: MakeSuiteStore): void {
   suites.runSuite("check", name, make, { harness });
 }
 
+export function runVectorSuite(name: string, place: MakeSuiteStore): void {
+  suites.runSuite("vectors", name, fixture(place, true), { harness });
+}
+
 function byUrl(make: MakeSuiteStore): MakeSuiteStore {
   return async () => {
     const { driver: _, ...place } = await make();

@@ -31,9 +31,9 @@ const ATTEMPTS = 10;
 const CANDIDATES = 20;
 const CANDIDATES_MIN = 400;
 
-/** Candidates that are scored at a time, for each document that is wanted, and at least. */
+/** Candidates that are scored at a time, for each document that is wanted, and at least: a server's answer takes longer than more rows. */
 const BATCH = 3;
-const BATCH_MIN = 32;
+const BATCH_MIN = { sqlite: 32, postgres: 128 } as const;
 
 export interface SearchContext {
   readonly storage: Storage;
@@ -116,7 +116,7 @@ async function scoreExactly(
 ): Promise<NearestItems> {
   if (current === null) return { best: [], isStale: false };
   const { generation, metric, precision } = current;
-  const batch = Math.max(BATCH_MIN, BATCH * limit);
+  const batch = Math.max(BATCH_MIN[storage.engine], BATCH * limit);
   const scorer = new CandidateScorer(vector, candidates, { metric, precision, count: limit, batch });
   let isStale = false;
   for (let items = scorer.nextRows(); items.length > 0; items = scorer.nextRows()) {
