@@ -12,8 +12,9 @@ import { type Result, toJson, toTable, wrap } from "./report.ts";
 import { runs } from "./runs/suite.ts";
 import { sessions } from "./sessions/suite.ts";
 import { type Bench, chosen, isNamed, type Suite } from "./suite.ts";
+import { vectors } from "./vectors/suite.ts";
 
-const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures, peers };
+const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures, peers, vectors };
 
 const HELP = `npm run bench -- <suite> [options]
 

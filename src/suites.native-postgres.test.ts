@@ -31,5 +31,5 @@ if (server) {
 } else if (process.env.CI === "true") {
   test("a PostgreSQL with pgvector is installed", () => expect.fail(trouble));
 } else {
-  test.skip(`vectors on a PostgreSQL with pgvector: ${trouble}`, () => undefined);
+  test.skip(`vectors on a PostgreSQL with pgvector (skipped: ${trouble})`, () => undefined);
 }

@@ -8,6 +8,8 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
     "leave --cursor out to begin with the first page; a page that is not the last prints the next",
   ],
   [/only the limit may differ/, "repeat the options of the command that printed it; only --limit may differ"],
+  [/\bvectors\.listCollections\(\)/, "`holdfast vectors` lists all collections"],
+  [/\bvectors\.upsert\(\)/, "`holdfast vectors add --replace` replaces documents"],
   [/\bsessions\.get\(\)/, "use the id; `holdfast sessions show ALIAS` prints it"],
   [/\bheads\.list\(\)/, "`holdfast heads SESSION` lists its heads"],
   [

@@ -29,13 +29,14 @@ import { state } from "./commands/state.ts";
 import { stats } from "./commands/stats.ts";
 import { tasks } from "./commands/tasks.ts";
 import { trace } from "./commands/trace.ts";
+import { vectors } from "./commands/vectors.ts";
 import { verify } from "./commands/verify.ts";
 import { worker } from "./commands/worker.ts";
 import type { Section } from "./help.ts";
 
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
-  { title: "Data of agents", commands: [sessions, messages, state, tasks, agents, blobs] },
+  { title: "Data of agents", commands: [sessions, messages, state, tasks, agents, blobs, vectors] },
   { title: "Runs of agents", commands: [runs, worker] },
   {
     title: "Continuing from an earlier point",

@@ -181,11 +181,11 @@ export function requireSameModel(
 ): void {
   const isOther = given.model !== undefined && given.model !== "" && model !== "" && given.model !== model;
   if (!isOther && given.dimension === dimension) return;
-  const named = (name: string, size: number) => `${name === "" ? "a model without a name" : name} (${size} numbers)`;
+  const named = (name: string, size: number) => (name === "" ? `${size} numbers` : `${name} (${size} numbers)`);
+  const [ours, theirs] = [named(model, dimension), named(given.model ?? "", given.dimension)];
   throw new HoldfastError(
     "EmbeddingMismatch",
-    `${what} is of ${named(given.model ?? "", given.dimension)}; the collection ${JSON.stringify(collection)} has embeddings of ` +
-      named(model, dimension),
+    `${what}: an embedding of ${theirs}; the collection ${JSON.stringify(collection)} has those of ${ours}`,
     {
       details: { collection, generation, expected: { model, dimension }, actual: given },
       hint: "Use the collection's model, or put embeddings of the other model into a collection of their own.",

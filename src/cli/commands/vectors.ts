@@ -1,0 +1,293 @@
+// holdfast vectors: collections of documents with embeddings. What models compute comes in and goes out as JSON.
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import type { MetadataFilter } from "../../contracts/metadata-filter.ts";
+import type { Collection, Document, DocumentInput, DocumentMatch } from "../../contracts/vectors.ts";
+import { VECTOR_VERBS } from "../../contracts/verbs/vectors.ts";
+import type { Command, CommandGroup, Context } from "../command-line.ts";
+import { confirm, YES_OPTION } from "../confirm.ts";
+import { UsageError } from "../failure.ts";
+import { parseJson, readObject, readTextOperand } from "../input.ts";
+import { type Column, facts, ID, table } from "../table.ts";
+import { quoted } from "../terminal.ts";
+import { formatCount, formatTime, plural } from "../units.ts";
+
+const COLLECTION = { name: "COLLECTION", need: "required" } as const;
+const DOCUMENTS_AT_ONCE = 1000;
+
+const COLUMNS: readonly Column<Collection>[] = [
+  { title: "COLLECTION", cell: ({ name }) => name, ...ID, colour: (text, _, style) => style.name(text) },
+  { title: "DOCUMENTS", align: "right", cell: ({ documents }) => formatCount(documents) },
+  { title: "EMBEDDED", align: "right", cell: ({ embedded }) => formatCount(embedded) },
+  { title: "NUMBERS", align: "right", cell: ({ dimension }) => (dimension === null ? "" : formatCount(dimension)) },
+  { title: "METRIC", cell: ({ metric, dimension }) => (dimension === null ? "" : metric), drop: 1 },
+  { title: "MODEL", cell: ({ model }) => model, shrink: 2 },
+];
+
+const ls: Command = {
+  name: "ls",
+  aliases: ["list"],
+  summary: "list collections of documents",
+  usage: ["vectors [ls]"],
+  description:
+    "Lists all collections with their documents, how many of these searches by embedding can find, and the model " +
+    "and the length of their embeddings.",
+  options: {},
+  operands: [],
+  examples: [{ command: "holdfast vectors", does: "all collections" }],
+  next: "holdfast vectors show COLLECTION describes one; holdfast vectors add COLLECTION FILE adds documents.",
+  run: async (context) => {
+    const { vectors } = await context.open();
+    const collections: Collection[] = [];
+    for (const name of await vectors.listCollections()) {
+      const found = await vectors.getCollection(name);
+      if (found !== null) collections.push(found);
+    }
+    const { output } = context;
+    await output.answer({ collections }, () =>
+      collections.length === 0 ? ["no collections"] : table(COLUMNS, collections, output.frame),
+    );
+    return undefined;
+  },
+};
+
+async function needCollection({ vectors }: Holdfast, name: string): Promise<Collection> {
+  const found = await vectors.getCollection(name);
+  if (found !== null) return found;
+  throw new HoldfastError("NotFound", `there is no collection ${JSON.stringify(name)}`, {
+    details: { kind: "collection", id: name },
+    hint: "vectors.listCollections() lists the collections.",
+  });
+}
+
+const show: Command = {
+  name: "show",
+  summary: "describe a collection, or print documents of it",
+  usage: ["vectors show COLLECTION [ID…]"],
+  description:
+    "Without an ID it describes the collection. With IDs it prints these documents; --json also prints their embeddings.",
+  options: {},
+  operands: [COLLECTION, { name: "ID", need: "zero-or-more" }],
+  examples: [
+    { command: "holdfast vectors show notes", does: "its model, metric and counts" },
+    { command: "holdfast vectors show notes tea-1 --json", does: "a document with its embedding" },
+  ],
+  run: async (context) => {
+    const holdfast = await context.open();
+    const collection = context.args.operand(0);
+    const found = await needCollection(holdfast, collection);
+    const ids = context.args.operands.slice(1);
+    if (ids.length === 0) {
+      await context.output.answer(found, () => facts(describe(found), context.output.frame));
+      return undefined;
+    }
+    const documents = await holdfast.vectors.get(ids, { collection });
+    const missing = ids.find((id) => !documents.some((one) => one.id === id));
+    if (missing !== undefined) throw noDocument(collection, missing);
+    await context.output.answer({ collection, documents }, () => documentLines(documents, context));
+    return undefined;
+  },
+};
+
+function noDocument(collection: string, id: string): HoldfastError {
+  return new HoldfastError("NotFound", `collection "${collection}" has no document "${id}"`, {
+    details: { kind: "document", collection, id },
+    hint: `\`holdfast vectors show ${quoted(collection)}\` says how many it has`,
+  });
+}
+
+function describe(found: Collection): readonly (readonly [string, string])[] {
+  const { name, model, dimension, metric, precision, documents, embedded, packed, generation, createdAt } = found;
+  const numbers = dimension === null ? "none yet" : `${formatCount(dimension)} numbers, ${precision}, ${metric}`;
+  return [
+    ["collection", name],
+    ["model", model],
+    ["embeddings", numbers],
+    ["documents", `${formatCount(documents)}, ${formatCount(embedded)} with an embedding`],
+    ["packed", packed === 0 ? "" : `up to item ${formatCount(packed)}; later ones are compared exactly`],
+    ["generation", generation > 1 ? String(generation) : ""],
+    ["created", formatTime(createdAt)],
+  ];
+}
+
+type ShownDocument = Pick<Document, "id" | "content" | "metadata">;
+
+function textOf({ content }: ShownDocument): string {
+  return content.map((block) => (block.type === "text" ? block.text : `<${block.type}>`)).join(" ");
+}
+
+function metadataText({ metadata }: ShownDocument): string {
+  return Object.keys(metadata).length === 0 ? "" : JSON.stringify(metadata);
+}
+
+function documentLines(documents: readonly Document[], { output }: Context): string[] {
+  const columns: readonly Column<Document>[] = [
+    { title: "ID", cell: ({ id }) => id, shrink: 1, keep: true },
+    { title: "CONTENT", cell: textOf, shrink: 2, keep: true, wrap: true },
+    { title: "METADATA", cell: metadataText, shrink: 3, wrap: true },
+    { title: "EMBEDDED", cell: ({ embedding }) => (embedding === null ? "no" : "yes"), drop: 1 },
+  ];
+  return table(columns, documents, output.frame);
+}
+
+const MATCHES: readonly Column<DocumentMatch>[] = [
+  { title: "SCORE", align: "right", cell: ({ score }) => score.toFixed(3) },
+  { title: "ID", cell: ({ id }) => id, shrink: 1, keep: true, colour: (text, _, style) => style.name(text) },
+  { title: "CONTENT", cell: textOf, shrink: 3, keep: true, wrap: true },
+  { title: "METADATA", cell: metadataText, shrink: 4, wrap: true },
+];
+
+const LIMIT = VECTOR_VERBS.search.params[1].schema.fields.limit;
+
+const search: Command = {
+  name: "search",
+  summary: "find the documents nearest to an embedding",
+  usage: ["vectors search COLLECTION EMBEDDING|- [--filter JSON] [--limit N]"],
+  description:
+    "Finds the documents whose embeddings are nearest to this one, nearest first. EMBEDDING is a JSON list of numbers " +
+    "from the collection's model; - reads it from standard input. SCORE is from 0 to 1.",
+  options: {
+    filter: {
+      type: "text",
+      value: "JSON",
+      summary: 'only documents with such metadata: \'{"year": {"gte": 2020}}\'; operators as in the guide',
+    },
+    limit: {
+      type: "number",
+      min: 1,
+      max: LIMITS[LIMIT.limit],
+      summary: `at most N documents (default ${LIMIT.fallback})`,
+    },
+  },
+  operands: [COLLECTION, { name: "EMBEDDING", need: "required" }],
+  examples: [
+    { command: "holdfast vectors search notes '[0.1, -0.2, 0.7]'", does: "the five nearest" },
+    { command: "embed 'green tea' | holdfast vectors search notes - --limit 3", does: "with your own program" },
+  ],
+  run: async (context) => {
+    const { args, output } = context;
+    const collection = args.operand(0);
+    const embedding = readEmbedding(await readTextOperand(args.operand(1), context.io));
+    const filter = args.text("filter");
+    const holdfast = await context.open();
+    await needCollection(holdfast, collection);
+    const matches = await holdfast.vectors.search(embedding, {
+      collection,
+      limit: args.number("limit") ?? LIMIT.fallback,
+      ...(filter === undefined ? {} : { filter: readObject(filter, "--filter") as MetadataFilter }),
+    });
+    await output.answer({ collection, matches }, () =>
+      matches.length === 0
+        ? [filter === undefined ? "no document has an embedding" : "no document with an embedding passes the filter"]
+        : table(MATCHES, matches, output.frame),
+    );
+    return undefined;
+  },
+};
+
+function readEmbedding(text: string): readonly number[] {
+  const value = parseJson(text, "EMBEDDING", "; it is a list of numbers, such as '[0.1, -0.2]'");
+  if (Array.isArray(value) && value.every((one) => typeof one === "number")) return value as readonly number[];
+  throw new UsageError("EMBEDDING must be a JSON list of numbers, such as '[0.1, -0.2]'");
+}
+
+const add: Command = {
+  name: "add",
+  summary: "add documents, one JSON object a line",
+  usage: ["vectors add COLLECTION DOCUMENTS|- [--replace] [--model NAME]"],
+  description:
+    'Adds documents: each line is one, such as {"id": "tea-1", "content": "About tea", "embedding": [0.1, 0.2], ' +
+    '"metadata": {"topic": "tea"}}; only content is required. - reads standard input. A missing collection is ' +
+    `created. Each ${formatCount(DOCUMENTS_AT_ONCE)} lines are one commit.`,
+  options: {
+    replace: { type: "flag", summary: "replace documents that have the same id" },
+    model: { type: "text", value: "NAME", summary: "the model of the embeddings: those of another one are refused" },
+  },
+  operands: [COLLECTION, { name: "DOCUMENTS", need: "required" }],
+  examples: [
+    { command: "holdfast vectors add notes - < documents.jsonl", does: "a file" },
+    { command: `holdfast vectors add notes '{"content": "About tea", "embedding": [0.1, 0.2]}'`, does: "one document" },
+  ],
+  next: "holdfast vectors show COLLECTION says how many there are.",
+  run: async (context) => {
+    const { args, io, output } = context;
+    const collection = args.operand(0);
+    const documents = readDocuments(await readTextOperand(args.operand(1), io));
+    const model = args.text("model");
+    const options = model === undefined ? { collection } : { collection, model };
+    const { vectors } = await context.open();
+    const ids: string[] = [];
+    for (let from = 0; from < documents.length; from += DOCUMENTS_AT_ONCE) {
+      const some = documents.slice(from, from + DOCUMENTS_AT_ONCE);
+      ids.push(...(await (args.flag("replace") ? vectors.upsert(some, options) : vectors.add(some, options))));
+    }
+    await output.answer({ collection, ids }, () => [`${plural(ids.length, "document")} added to ${collection}`]);
+    return undefined;
+  },
+};
+
+function readDocuments(text: string): readonly DocumentInput<object>[] {
+  const lines = text.split("\n").map((line, i) => ({ line: line.trim(), number: i + 1 }));
+  return lines
+    .filter(({ line }) => line !== "")
+    .map(({ line, number }) => readObject(line, `line ${number}`) as unknown as DocumentInput<object>);
+}
+
+const rm: Command = {
+  name: "rm",
+  summary: "erase documents, or a collection",
+  usage: ["vectors rm COLLECTION ID… [--yes]", "vectors rm COLLECTION --all [--yes]"],
+  description:
+    "Erases documents with their embeddings, or with --all the collection. Nothing of them stays in the file: neither " +
+    "text nor metadata, nor what was derived from their embeddings.",
+  options: { all: { type: "flag", summary: "the whole collection" }, yes: YES_OPTION },
+  operands: [COLLECTION, { name: "ID", need: "zero-or-more" }],
+  examples: [{ command: "holdfast vectors rm notes tea-1", does: "one document" }],
+  run: async (context) => {
+    const { args, output } = context;
+    const collection = args.operand(0);
+    const ids = args.operands.slice(1);
+    if (args.flag("all") === ids.length > 0) throw new UsageError("name the IDs to erase, or pass --all");
+    const holdfast = await context.open();
+    const { documents } = await needCollection(holdfast, collection);
+    const what = args.flag("all") ? plural(documents, "document") : plural(ids.length, "document");
+    await confirm(context, `Erase ${what} of ${collection} for good?`);
+    const erased = await (args.flag("all")
+      ? holdfast.vectors.deleteCollection(collection)
+      : holdfast.vectors.delete(ids, { collection }));
+    await output.answer({ collection, erased }, () => [`${plural(erased, "document")} erased`]);
+    return undefined;
+  },
+};
+
+const rebuild: Command = {
+  name: "rebuild",
+  summary: "make the codes and the index of metadata again",
+  usage: ["vectors rebuild COLLECTION"],
+  description:
+    "Makes again what is derived from the documents of a collection. For a check that found vector-page-wrong or " +
+    "metadata-index-wrong. Searches go on meanwhile.",
+  options: {},
+  operands: [COLLECTION],
+  examples: [{ command: "holdfast vectors rebuild notes", does: "one collection" }],
+  run: async (context) => {
+    const collection = context.args.operand(0);
+    const { vectors } = await context.open();
+    const documents = await vectors.rebuild(collection);
+    await context.output.answer({ collection, documents }, () => [`${plural(documents, "document")} indexed again`]);
+    return undefined;
+  },
+};
+
+export const vectors: CommandGroup = {
+  name: "vectors",
+  summary: "documents found by their embeddings",
+  usage: [...ls.usage, ...show.usage, ...search.usage, ...add.usage, ...rm.usage, ...rebuild.usage],
+  description:
+    "Documents with embeddings, in collections. A search finds those whose embeddings are nearest to that of a question; " +
+    "embeddings come from a model of your choice.",
+  commands: [ls, show, search, add, rm, rebuild],
+  fallback: "ls",
+  examples: [...ls.examples, ...search.examples.slice(0, 1)],
+};
