@@ -268,13 +268,13 @@ function createStoreCalls({ storage, payloads, lookup, lazy }: Base, blobs: Blob
 }
 
 /** `close` ends the work in the background, if there is any. */
-function createVectorVerbs({ storage, payloads, lazy }: Base): {
+function createVectorVerbs({ storage, payloads, lazy, background }: Base): {
   readonly verbs: Vectors;
   close(): Promise<void>;
 } {
   let made: VectorsPart | null = null;
   const part = lazy.part(VECTORS, ({ createVectors }) => {
-    made = createVectors(storage, payloads);
+    made = createVectors(storage, payloads, background.queries);
     return made;
   });
   return {

@@ -107,9 +107,10 @@ export interface Vectors {
   upsert(documents: readonly DocumentInput<object>[], options?: AddOptions): Promise<readonly string[]>;
   /**
    * The documents whose embeddings are nearest to the query's, nearest first; of equally near ones the older first. A missing
-   * collection gives none. EmbeddingMismatch if the query has another dimension or model than the collection.
+   * collection gives none. EmbeddingMismatch if the query has another dimension or model than the collection. A text is embedded by the
+   * store's embedder first; a blank one finds nothing.
    */
-  search(query: Embedding, options?: VectorSearchOptions): Promise<readonly DocumentMatch[]>;
+  search(query: Embedding | string, options?: VectorSearchOptions): Promise<readonly DocumentMatch[]>;
   /** In the order of the ids; one that is not there is left out. */
   get(ids: readonly string[], options?: CollectionOptions): Promise<readonly Document[]>;
   /** Erases documents: content, embeddings and all that was derived from them. Returns how many there were. */

@@ -8,6 +8,7 @@ import { EMBEDDING_VERBS } from "../contracts/verbs/embeddings.ts";
 import type { CheckedEmbedder } from "../core/embed-texts.ts";
 import { LazyModule, type LazyPart, type LazyParts } from "../core/lifetime.ts";
 import { overrideStorage } from "../core/storage-overrides.ts";
+import type { QueryEmbedder } from "../vectors/query-text.ts";
 import type { EmbeddingsPart } from "./embeddings.ts";
 
 const EMBEDDINGS = new LazyModule(() => import("./embeddings.ts"));
@@ -21,10 +22,26 @@ export async function loadEmbedder(given: Embedder | undefined): Promise<Checked
 
 export class BackgroundEmbeddings {
   readonly #embedder: CheckedEmbedder | null;
+  readonly #closing = new AbortController();
   #part: LazyPart<EmbeddingsPart> | null = null;
 
   constructor(embedder: CheckedEmbedder | null) {
     this.#embedder = embedder;
+  }
+
+  /** Embeds the texts of searches; null without an embedder. */
+  get queries(): QueryEmbedder | null {
+    const embedder = this.#embedder;
+    if (embedder === null) return null;
+    return {
+      model: embedder.id,
+      embed: async (text) => {
+        const { embedTexts } = await import("../core/embed-texts.ts");
+        const [vector] = await embedTexts(embedder, [text], { kind: "query", signal: this.#closing.signal });
+        if (vector === undefined) throw new Error("bug: an embedder's answer was not checked");
+        return vector;
+      },
+    };
   }
 
   /** The same storage. Commits that add what may need an embedding wake the worker. */
@@ -61,6 +78,7 @@ export class BackgroundEmbeddings {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     if (this.#part?.isNeeded !== true) return;
     const part = await this.#part.load().catch(() => null);
     await part?.close();

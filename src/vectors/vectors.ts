@@ -19,8 +19,8 @@ import {
   shownCollection,
 } from "./collections.ts";
 import { readDocument, readyDocument } from "./documents.ts";
-import { toVector } from "./embedding.ts";
 import { isPackable, Packer } from "./pack.ts";
+import { type QueryEmbedder, readQuery } from "./query-text.ts";
 import { rebuildCollection } from "./rebuild.ts";
 import { type SearchContext, searchDocuments } from "./search.ts";
 import { deleteCollection, deleteDocuments, stateWrites, type VectorContext, writeDocuments } from "./write.ts";
@@ -31,7 +31,7 @@ export interface VectorsPart {
   close(): Promise<void>;
 }
 
-export function createVectors(storage: Storage, payloads: Payloads): VectorsPart {
+export function createVectors(storage: Storage, payloads: Payloads, embedder: QueryEmbedder | null): VectorsPart {
   const context: VectorContext & SearchContext = {
     storage,
     payloads,
@@ -58,10 +58,13 @@ export function createVectors(storage: Storage, payloads: Payloads): VectorsPart
   const vectors = bindVerbs<Vectors, typeof VECTOR_VERBS>(VECTOR_VERBS, null, {
     add: (documents, options) => put(documents, options, false),
     upsert: (documents, options) => put(documents, options, true),
-    search: async (embedding, { collection, model, limit, filter }) => {
-      const vector = toVector(embedding, "query");
+    search: async (query, { collection, model, limit, filter }) => {
       const parsed = parseFilter(filter);
-      return searchDocuments(context, { vector, model, collection, limit, filter: parsed });
+      const given = await readQuery(storage, embedder, query, {
+        collection,
+        ...(model === undefined ? {} : { model }),
+      });
+      return given === null ? [] : searchDocuments(context, { ...given, collection, limit, filter: parsed });
     },
     get: (ids, { collection }) => getDocuments(storage, payloads, collection, ids),
     delete: (ids, { collection }) => deleteDocuments(context, ids, collection),

@@ -27,7 +27,7 @@ export const VECTOR_VERBS = {
   add: write(DOCUMENTS, param("options", options({ ...COLLECTION, ...MODEL }))),
   upsert: write(DOCUMENTS, param("options", options({ ...COLLECTION, ...MODEL }))),
   search: read(
-    param("query", checked<Embedding>("embedding")),
+    param("query", checked<Embedding | string>("embedding")),
     param(
       "options",
       options({

@@ -138,6 +138,32 @@ const queueCases: readonly Case[] = [
     },
   ),
 
+  prove("EM7 a search takes a text, which the embedder embeds as a question", ["vectors", "another"], async (given) => {
+    const embedder = createTestEmbedder();
+    const kinds: string[] = [];
+    const embed: typeof embedder.embed = (batch, options) => {
+      kinds.push(options.kind);
+      return embedder.embed(batch, options);
+    };
+    const hf = await given.another({ embedder: { ...embedder, embed } });
+    assert.deepEqual(await hf.vectors.search("none yet"), []);
+    await hf.vectors.add(texts("one", "two", "three"));
+    await hf.embeddings.wait();
+    kinds.length = 0;
+    const [match] = await hf.vectors.search("two", { limit: 1 });
+    assert.equal(match?.id, "two");
+    assert.ok(present(match).score > 0.999);
+    assert.deepEqual(kinds, ["query"]);
+    assert.deepEqual(await hf.vectors.search(" "), []);
+    await refuses("InvalidText", () => hf.vectors.search("\ud800"));
+    await refuses("InvalidArgument", () => hf.vectors.search("two", { model: "another" }));
+    await refuses("InvalidArgument", () => given.vectors.search("two"));
+    await hf.vectors.add([{ id: "own", content: "own", embedding: [1, 2, 3, 4] }], { collection: "mine" });
+    await refuses("EmbeddingMismatch", () => hf.vectors.search("two", { collection: "mine" }));
+    embedder.outage = new Error("down");
+    await refuses("EmbeddingFailed", () => hf.vectors.search("two"));
+  }),
+
   prove("EM4 a handle that closes leaves its work to others", ["another"], async ({ another }) => {
     const [first, second] = [createTestEmbedder(), createTestEmbedder()];
     const a = await another({ embedder: first });
