@@ -24,6 +24,7 @@ import { query } from "./commands/query.ts";
 import { restore } from "./commands/restore.ts";
 import { run } from "./commands/run.ts";
 import { runs } from "./commands/runs.ts";
+import { search } from "./commands/search.ts";
 import { sessions } from "./commands/sessions.ts";
 import { state } from "./commands/state.ts";
 import { stats } from "./commands/stats.ts";
@@ -36,7 +37,7 @@ import type { Section } from "./help.ts";
 
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
-  { title: "Data of agents", commands: [sessions, messages, state, tasks, agents, blobs, vectors] },
+  { title: "Data of agents", commands: [sessions, messages, search, state, tasks, agents, blobs, vectors] },
   { title: "Runs of agents", commands: [runs, worker] },
   {
     title: "Continuing from an earlier point",

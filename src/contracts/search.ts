@@ -15,7 +15,10 @@ export interface SearchOptions {
   readonly role?: Role;
   /** Only messages that call this tool. */
   readonly tool?: string;
-  /** Only messages recorded at this time or later, and at this time or earlier (epoch milliseconds). */
+  /**
+   * Only messages of this time or later, and of this time or earlier (epoch milliseconds). An imported message has the
+   * time that its agent noted.
+   */
   readonly since?: number;
   readonly until?: number;
   /** Also what sessions do not show any more because they were rewound, or continued from an older head. */

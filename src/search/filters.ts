@@ -3,6 +3,7 @@
 import type { Message } from "../contracts/messages.ts";
 import type { SearchOptions } from "../contracts/search.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import { messageTimeOf } from "../core/message-time.ts";
 import { MESSAGE_FIELDS } from "./index/message-item.ts";
 import { ROLES } from "./index/reader.ts";
 import { toMinutes } from "./index/unit-table.ts";
@@ -56,8 +57,10 @@ export async function readMessageFilter(
       ...(options.until === undefined ? {} : { until: toMinutes(until) }),
       fields: conditions.flatMap(fieldOf),
     },
-    isAllowed: (message) =>
-      message.at >= since && message.at <= until && conditions.every((condition) => fulfils(message, condition)),
+    isAllowed(message) {
+      const at = messageTimeOf(message);
+      return at >= since && at <= until && conditions.every((condition) => fulfils(message, condition));
+    },
   };
 }
 

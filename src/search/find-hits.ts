@@ -6,6 +6,7 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, optional, utf8 } from "../core/decode.ts";
+import { messageTimeOf } from "../core/message-time.ts";
 import { runInSlices, type TimeSlice } from "../core/time-slice.ts";
 import { messageOf, readContent } from "../history/messages.ts";
 import type { MessageFactors } from "./factors.ts";
@@ -84,7 +85,8 @@ async function readHit(
   const known = sessions.get(row.session) ?? readSession(storage, row.session);
   sessions.set(row.session, known);
   const { text: passage, snippet } = await runInSlices(readPassage(text, item.part, query, language), slice);
-  const { id, session, seq, agent, role, at } = message;
+  const { id, session, seq, agent, role } = message;
+  const at = messageTimeOf(message);
   const { title, request } = describe(await known);
   const shownIn = showing.session;
   const { share: score } = item;

@@ -5,6 +5,7 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { MessageRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { isHidden, type LineageStretch } from "../core/lineage.ts";
+import { messageTimeOf } from "../core/message-time.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { readLastRowsAt, readRowsAt } from "../history/at.ts";
 import { readRows } from "../history/messages.ts";
@@ -96,9 +97,10 @@ async function toNeighbours(
 ): Promise<readonly SearchNeighbour[]> {
   const slice = new TimeSlice(storage.environment);
   const found: SearchNeighbour[] = [];
-  for (const { id, role, agent, at, content } of await readRows(rows, payloads, slice)) {
+  for (const message of await readRows(rows, payloads, slice)) {
+    const { id, role, agent, content } = message;
     const { snippet } = await runInSlices(readPassage(messageText(content), 0, query, language), slice);
-    found.push({ id, role, agent, at, snippet });
+    found.push({ id, role, agent, at: messageTimeOf(message), snippet });
   }
   return found;
 }

@@ -46,7 +46,7 @@ export const importLocal: Command = {
       does: "import Claude Code's sessions of this month",
     },
   ],
-  next: "holdfast sessions --request local lists them; holdfast cost and holdfast query analyse them.",
+  next: "holdfast search WORD finds what they say; holdfast sessions --request local lists them; holdfast cost analyses them.",
   run: async (context) => {
     const { args, io } = context;
     const agent = agentGiven(context);

@@ -1,6 +1,7 @@
 // From a message to what is indexed of it. Indexing and snippets read the same text here, so that they agree on what is where.
 import type { Json } from "../../contracts/json.ts";
 import type { ContentBlock, Message } from "../../contracts/messages.ts";
+import { messageTimeOf } from "../../core/message-time.ts";
 import type { TextLanguage } from "../text/stem.ts";
 import { tokenise } from "../text/tokenise.ts";
 import { fieldTerm, ROLES } from "./reader.ts";
@@ -13,7 +14,7 @@ export function messageItem(group: number, message: Message, language: TextLangu
   return {
     group,
     item: message.seq,
-    at: message.at,
+    at: messageTimeOf(message),
     flags: ROLES.indexOf(message.role),
     text: messageText(message.content),
     fields: messageFields(message, language),
