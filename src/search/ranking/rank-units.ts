@@ -24,15 +24,17 @@ export function* rankUnits(
   const groups = yield* groupTermScores(units, ordered, ranking.weights.group, scratch);
   const board = new Scoreboard(units, ranking, groups, scratch);
   let left = ordered.reduce((sum, { rarity }) => sum + rarity * TERM_SCORE_MAX, 0);
+  let postings = ordered.reduce((sum, { list }) => sum + list.count, 0);
   for (const term of ordered) {
     left -= term.rarity * TERM_SCORE_MAX;
+    postings -= term.list.count;
     if (board.candidates !== null && isLookupCheaper(board.candidates.length, term.list.count)) {
       yield* lookUpTerm(units, term, ranking.weights, board, board.candidates);
     } else {
       yield* sumTerm(units, term.list, ranking.weights, scratch);
       yield* board.addSums(term.rarity);
     }
-    if (left > 0) yield* board.close(left);
+    if (left > 0) yield* board.close(left, postings);
   }
   const best = yield* board.best();
   releaseScratch(units, scratch);

@@ -9,6 +9,8 @@ import { TopUnits } from "./top-units.ts";
 import { ONE, termScore } from "./weights.ts";
 
 const BLOCK = 8192;
+/** A posting counts for its unit and four neighbours. */
+const SPREAD = 5;
 
 export class Scoreboard {
   /** Of the units that can still be among the best, once it is closed. */
@@ -17,6 +19,8 @@ export class Scoreboard {
   readonly #ranking: UnitRanking;
   readonly #groups: GroupScores;
   readonly #scratch: RankingScratch;
+  /** The highest text score so far. */
+  #bestText = 0;
 
   constructor(units: UnitTable, ranking: UnitRanking, groups: GroupScores, scratch: RankingScratch) {
     this.#units = units;
@@ -30,6 +34,7 @@ export class Scoreboard {
     const { sums, texts, summed, scored } = this.#scratch;
     const { allowed } = this.#ranking;
     const isClosed = this.candidates !== null;
+    let best = this.#bestText;
     for (let from = 0; from < summed.length; from += BLOCK) {
       const to = Math.min(summed.length, from + BLOCK);
       for (let at = from; at < to; at++) {
@@ -41,11 +46,14 @@ export class Scoreboard {
           if (isClosed || (allowed !== null && allowed[unit] !== 1)) continue;
           scored.push(unit);
         }
-        texts[unit] = text + rarity * termScore(sum);
+        const score = text + rarity * termScore(sum);
+        texts[unit] = score;
+        if (score > best) best = score;
       }
       yield;
     }
     summed.length = 0;
+    this.#bestText = best;
   }
 
   /** Adds to the score of a candidate. */
@@ -54,14 +62,19 @@ export class Scoreboard {
     texts[unit] = (texts[unit] ?? 0) + score;
   }
 
-  /** Leaves out the units that cannot be among the best, if further terms add at most `left` to any unit. */
-  *close(left: number): InterruptibleWork<void> {
+  /**
+   * Leaves out the units that cannot be among the best, if further terms add at most `left` to any unit. They have so many
+   * postings: if these are few, to look for such units would take longer than to add them up.
+   */
+  *close(left: number, postings: number): InterruptibleWork<void> {
     const { limit, factors, weights } = this.#ranking;
-    const scored = this.candidates ?? this.#scratch.scored.items.subarray(0, this.#scratch.scored.length);
-    if (scored.length <= limit) return;
+    const scored = this.#scored;
+    if (scored.length <= limit || postings * SPREAD < scored.length) return;
     const newest = (left * ONE + this.#groups.max * weights.group) * factors.max;
+    const isOpen = this.candidates === null;
+    if (isOpen && newest >= (this.#bestText * ONE + this.#groups.max * weights.group) * factors.max) return;
     const { isFull, threshold } = yield* this.#top(scored);
-    if (!isFull || (this.candidates === null && newest >= threshold)) return;
+    if (!isFull || (isOpen && newest >= threshold)) return;
     const kept: number[] = [];
     for (let at = 0; at < scored.length; at++) {
       if (at % BLOCK === BLOCK - 1) yield;
@@ -72,8 +85,7 @@ export class Scoreboard {
   }
 
   *best(): InterruptibleWork<readonly RankedUnit[]> {
-    const scored = this.candidates ?? this.#scratch.scored.items.subarray(0, this.#scratch.scored.length);
-    const top = yield* this.#top(scored);
+    const top = yield* this.#top(this.#scored);
     return top.sorted().map(({ unit, score }) => ({
       unit,
       score,
@@ -83,17 +95,37 @@ export class Scoreboard {
     }));
   }
 
+  get #scored(): Int32Array {
+    const { items, length } = this.#scratch.scored;
+    return this.candidates ?? items.subarray(0, length);
+  }
+
   *#top(scored: Int32Array): InterruptibleWork<TopUnits> {
     const top = new TopUnits(this.#ranking.limit, (a, b) => compareUnits(this.#units, a, b));
     for (let from = 0; from < scored.length; from += BLOCK) {
       const to = Math.min(scored.length, from + BLOCK);
-      for (let at = from; at < to; at++) {
-        const unit = scored[at] ?? 0;
-        top.add(unit, this.#scoreOf(unit));
-      }
+      this.#addTo(top, scored, from, to);
       yield;
     }
     return top;
+  }
+
+  /** Most units are left out by a bound that needs no factor. */
+  #addTo(top: TopUnits, scored: Int32Array, from: number, to: number): void {
+    const { texts } = this.#scratch;
+    const { scores } = this.#groups;
+    const { group } = this.#units;
+    const { weights, factors } = this.#ranking;
+    const weight = weights.group;
+    let least = top.isFull ? top.threshold / factors.max : 0;
+    for (let at = from; at < to; at++) {
+      const unit = scored[at] ?? 0;
+      const ofGroup = scores === null ? 0 : (scores[group[unit] ?? 0] ?? 0);
+      const sum = (texts[unit] ?? 0) * ONE + ofGroup * weight;
+      if (sum < least) continue;
+      top.add(unit, sum * factors.factorOf(unit));
+      if (top.isFull) least = top.threshold / factors.max;
+    }
   }
 
   #scoreOf(unit: number): number {
