@@ -22,11 +22,12 @@ export const search: Command = {
     "search WORD… [--request R] [--tag T] [--until TIME] [--rewound] [--per-session N] [--around N]",
   ],
   description:
-    "Finds messages by what they say: texts, tool calls with their arguments, and results of tools. Those with more and rarer " +
-    "words of the query come first; the messages around them and their session count too. Words are found in all their forms " +
-    '(parse finds parsing). "A phrase" must be there as it is written, pars* matches the beginning of words, and -word leaves messages out that ' +
-    "have it (put -- before a query that begins with a minus). role:user, tool:Bash, agent:helper, session:ID, request:R and tag:T in a " +
-    `query are the options of the same names; with a minus they exclude. ${LOCATOR_HELP}`,
+    "Finds messages by what they say: texts, tool calls with their arguments, and results of tools. Those with more and " +
+    "rarer words of the query come first; the messages around them and their session count too. Words are found in all " +
+    'their forms (parse finds parsing). "A phrase" must be there as it is written, pars* matches the beginning of words, ' +
+    "and -word leaves messages out that have it (put -- before a query that begins with a minus). role:user, tool:Bash, " +
+    "agent:helper, session:ID, request:R and tag:T in a query are the options of the same names; with a minus they " +
+    `exclude. ${LOCATOR_HELP}`,
   options: {
     session: { type: "text", value: "SESSION", summary: "only what this session shows, also at a head" },
     request: { type: "text", value: "R", summary: "only sessions of this request" },
