@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { captures } from "./captures/suite.ts";
 import { foundation } from "./foundation/suite.ts";
 import { fileSystemOf, isMemory, machineLine } from "./machine.ts";
+import { memory } from "./memory/suite.ts";
 import { peers } from "./peers/suite.ts";
 import { type Result, toJson, toTable, wrap } from "./report.ts";
 import { runs } from "./runs/suite.ts";
@@ -14,7 +15,7 @@ import { sessions } from "./sessions/suite.ts";
 import { type Bench, chosen, isNamed, type Suite } from "./suite.ts";
 import { vectors } from "./vectors/suite.ts";
 
-const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures, peers, vectors };
+const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures, memory, peers, vectors };
 
 const HELP = `npm run bench -- <suite> [options]
 
@@ -22,6 +23,7 @@ const HELP = `npm run bench -- <suite> [options]
   --only a,b      only these metrics; "append" is all of append.…
   --seconds n     measure each contender of a bench for so long (default 4)
   --dir folder    where the files go (default: the system's temporary folder)
+  --data folder   data sets that are not part of the repository (memory)
   --list          the metrics of the suite
   --help
 
@@ -38,6 +40,7 @@ interface Options {
   readonly only: readonly string[];
   readonly seconds: number;
   readonly dir: string;
+  readonly data?: string | undefined;
   readonly list: boolean;
   readonly help: boolean;
 }
@@ -51,6 +54,7 @@ function parse(args: readonly string[]): Options {
       only: { type: "string", default: "" },
       seconds: { type: "string", default: "4" },
       dir: { type: "string", default: tmpdir() },
+      data: { type: "string" },
       list: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -88,7 +92,7 @@ async function measure(
   suite: Suite,
   benches: readonly Bench[],
   folder: string,
-  { only, seconds, json }: Options,
+  { only, seconds, data, json }: Options,
 ): Promise<number> {
   if (isMemory(fileSystemOf(folder))) {
     say(`${folder} is memory, not a disk: nothing measured there is durable. Give --dir a folder on a disk.`);
@@ -100,7 +104,7 @@ async function measure(
   for (const bench of benches) {
     const start = performance.now();
     try {
-      const measured = await bench.run({ folder, seconds, say, isSelected });
+      const measured = await bench.run({ folder, seconds, data, say, isSelected });
       results.push(...measured.filter((result) => isSelected(result.metric)));
       say(`${bench.metrics.join(", ")}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
     } catch (error) {

@@ -6,6 +6,8 @@ export interface Setting {
   readonly folder: string;
   /** Seconds each contender of a bench is measured, over all its rounds. */
   readonly seconds: number;
+  /** The folder of data sets that the repository may not contain. */
+  readonly data: string | undefined;
   /** Whether this metric was asked for. */
   isSelected(metric: string): boolean;
   /** Prints progress. */
