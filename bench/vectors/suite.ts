@@ -192,7 +192,7 @@ async function measureCold({ file, queries }: FilledStores): Promise<Result> {
     second.push(secondMs);
   }
   const targets = [{ of: "value", must: "atMost", limit: 150 }] as const;
-  const note = "a new process, from before it loads holdfast to its first result, against a second search in it";
+  const note = "a new process, from before it opens the store to its first result, against a second search in it";
   return { metric: "memory.cold", unit: "ms", ...compare(first, second), targets, note };
 }
 
