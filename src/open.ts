@@ -12,6 +12,7 @@ import type { Searching } from "./contracts/search.ts";
 import type { ArchiveVerbs } from "./contracts/sessions.ts";
 import type { Payloads } from "./contracts/storage/payloads.ts";
 import type { Storage } from "./contracts/storage/storage.ts";
+import { type Reindexing, TEXT_LANGUAGES, type TextLanguage } from "./contracts/text-index.ts";
 import type { Tracing } from "./contracts/trace.ts";
 import type { Vectors } from "./contracts/vectors.ts";
 import { CATALOGUE } from "./contracts/verbs/catalogue.ts";
@@ -20,6 +21,7 @@ import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts"
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
+import { IndexSchedule } from "./core/index-schedule.ts";
 import { LazyModule, LazyParts, type LazyVerbs, Lifetime } from "./core/lifetime.ts";
 import { createSessionLookup, type SessionLookup } from "./core/session-lookup.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
@@ -47,6 +49,8 @@ interface Settings {
   readonly create: boolean;
   readonly migrate: boolean;
   readonly fileMode: number;
+  /** null: the handle has no text index. */
+  readonly search: { readonly language: TextLanguage } | null;
   readonly environment: Environment;
 }
 
@@ -63,6 +67,7 @@ const OPTIONS = [
   "poolSize",
   "fileMode",
   "embedder",
+  "search",
   "environment",
 ] as const satisfies readonly (keyof OpenOptions)[];
 
@@ -103,13 +108,15 @@ async function openDriver(
   between: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<Holdfast> {
   const { environment, clock, info, ...opened } = await openStorage(driver, { ...settings, target: shown });
-  const storage = background.watch(between(opened.storage));
+  const schedule = new IndexSchedule(background.watch(between(opened.storage)));
+  const { storage } = schedule;
   const lazy = new LazyParts();
   const payloads = createPayloads(storage, options.blobs);
   const system = lazy.part(SYSTEM, ({ createSystemSource }) => createSystemSource(storage, payloads));
   const base: Base = {
     storage,
     payloads,
+    schedule,
     settings: { ...settings, environment },
     options,
     lookup: createSessionLookup(storage, info),
@@ -127,6 +134,7 @@ async function openDriver(
 /** What every part of a store is created from. */
 interface Base {
   readonly storage: Storage;
+  readonly schedule: IndexSchedule;
   readonly payloads: Payloads;
   readonly settings: Settings;
   readonly options: OpenOptions;
@@ -144,6 +152,7 @@ const CATCH_UP = new LazyModule(() => import("./coding/catch-up.ts"));
 const VECTORS = new LazyModule(() => import("./vectors/vectors.ts"));
 const MEMORY = new LazyModule(() => import("./memory/memory.ts"));
 const SYSTEM = new LazyModule(() => import("./memory/context-system.ts"));
+const UPKEEP = new LazyModule(() => import("./search/upkeep.ts"));
 const STATS = new LazyModule(() => import("./stats/stats.ts"));
 const QUERY = new LazyModule(() => import("./query/run.ts"));
 const SEARCH = new LazyModule(() => import("./search/search.ts"));
@@ -159,7 +168,13 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const claims = new OpenClaims();
   const vectors = createVectorVerbs(base);
   const hurry = async () =>
-    void (await Promise.all([releaseRuns(), claims.close(storage.environment), vectors.close(), background.close()]));
+    void (await Promise.all([
+      releaseRuns(),
+      claims.close(storage.environment),
+      vectors.close(),
+      background.close(),
+      base.schedule.close(),
+    ]));
   const lifetime = new Lifetime(() => storage.close(), hurry);
   const close = () => lifetime.close();
   const { history, ...nouns } = createNouns(base);
@@ -246,19 +261,24 @@ function createNouns(base: Base): Nouns & Pick<Holdfast, "history"> {
   };
 }
 
-const { check, trace, query, search, stats } = CATALOGUE;
-const STORE_VERBS = { ...check, ...trace, ...query, ...search, ...stats };
+const { check, trace, query, search, stats, reindex } = CATALOGUE;
+const STORE_VERBS = { ...check, ...trace, ...query, ...search, ...stats, ...reindex };
 
-type StoreCalls = Checking & Tracing & Querying & Searching & Pick<Holdfast, "stats">;
+type StoreCalls = Checking & Tracing & Querying & Searching & Reindexing & Pick<Holdfast, "stats">;
 
 /** The verbs of the store itself. The first call of each loads the code that it needs. */
-function createStoreCalls({ storage, payloads, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
+function createStoreCalls({ storage, payloads, settings, schedule, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
+  const index = lazy.part(UPKEEP, ({ createUpkeep }) => createUpkeep(storage, payloads, settings.search));
+  if (settings.search !== null) schedule.begin(index);
   const stats = lazy.part(STATS, ({ createStats }) => createStats(storage));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
-  const search = lazy.part(SEARCH, ({ createSearching }) => createSearching(storage, payloads, lookup));
+  const search = lazy.part(SEARCH, ({ createSearching }) =>
+    createSearching(storage, payloads, lookup, settings.search),
+  );
   const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, lookup));
   const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, lookup));
   return {
+    ...lazy.members(index, ({ verbs }) => verbs, CATALOGUE.reindex),
     ...lazy.members(stats, (part) => part, CATALOGUE.stats),
     ...lazy.members(query, (part) => part, CATALOGUE.query),
     ...lazy.members(search, (part) => part, CATALOGUE.search),
@@ -316,8 +336,18 @@ function checkOptions(options: OpenOptions): Settings {
     create: given.create !== false,
     migrate: given.migrate !== false,
     fileMode: given.fileMode === undefined ? FILE_MODE : checkFileMode(given.fileMode, "fileMode"),
+    search: checkSearch(given.search),
     environment: options.environment ?? realEnvironment(),
   };
+}
+
+function checkSearch(given: unknown): Settings["search"] {
+  if (given === false) return null;
+  if (given === undefined) return { language: "english" };
+  const search = checkRecord(given, "search");
+  checkFields(search, "search", ["language"]);
+  const { language } = search;
+  return { language: language === undefined ? "english" : checkOneOf(language, "search.language", TEXT_LANGUAGES) };
 }
 
 async function connect(target: StoreTarget, settings: Settings): Promise<Driver> {

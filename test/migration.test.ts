@@ -45,6 +45,7 @@ const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string
   13: ["c8d8fe4a9241bfeead0a4a4ff8bf9119", "52b954579e875bccbd5830c2443ac989"],
   14: ["da6ad058b9dda3f09670458d11594102", "e3dd6f4a5d5a78b6327f6bf909192005"],
   15: ["de9d0e6a2e9f53efdf7fc20df5a02bc6", "78fc358145419adc548c777207becaf9"],
+  16: ["a0137f7111429d9ac8b60b2ec9ec781a", "62e4c9bbd85c736fdc3f1b6618c76817"],
 };
 
 const DIALECTS = [sqlite, postgres];

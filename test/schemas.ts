@@ -151,6 +151,8 @@ class Schemas {
         ...tables.map((table) => `DELETE FROM ${table}`),
         `SELECT ${parts.numbers.map((of) => `setval('"${name}"."${of}"', 1, false)`).join(", ")}`,
         `INSERT INTO "${name}".counters (name, n) VALUES ('gc', 1), ('word_refs', 0)`,
+        `INSERT INTO "${name}".index_kinds (kind, epoch, indexed, settled) VALUES ('messages', 0, 0, 0), ` +
+          "('memories', 0, 0, 0), ('documents', 0, 0, 0)",
         "COMMIT",
       ].join(";\n"),
     );

@@ -14,6 +14,7 @@ import type { DiscardedRow, SessionRow } from "../contracts/storage/rows.ts";
 import type { ErasedRow } from "../contracts/storage/statement-names.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "../core/bytes.ts";
+import { changeSegmentWrites } from "../core/erasure.ts";
 import { readLoggedRows } from "./gather.ts";
 import type { ArchivedSession } from "./restores.ts";
 
@@ -121,7 +122,11 @@ function nameOf(table: LoggedTable, { seq, branch, first_seq, key, id }: Portabl
 /** Writes that erase the rows one by one. Repeating them changes nothing. */
 export function eraseRows(no: number, erased: ErasureComparison["erased"]): readonly Write[] {
   const once = new Map(erased.map((one) => [JSON.stringify([one.table, one.here.seq]), one]));
-  return [...once.values()].flatMap(({ table, here, by }): readonly Write[] => {
+  const drops = [...once.values()].flatMap(({ table, here }): readonly Write[] => {
+    const params: Cell[] = [no, Number(here.seq)];
+    return table === "events" ? [{ op: "run", statement: "row.events.dropSegments", params }] : [];
+  });
+  const writes = [...once.values()].flatMap(({ table, here, by }): readonly Write[] => {
     const where: Cell[] = [no, Number(here.seq)];
     const forget = (...params: Cell[]): Write => ({ op: "run", statement: `row.${table}.erase`, params });
     if (table === "invocations") return [forget(...where)];
@@ -133,6 +138,7 @@ export function eraseRows(no: number, erased: ErasureComparison["erased"]): read
     const timed = table === "evals" || table === "calls" || table === "snapshots";
     return [release, timed ? forget(by, ...where) : forget(...where)];
   });
+  return drops.length === 0 ? writes : [...changeSegmentWrites(drops), ...writes];
 }
 
 /** The blobs that may be deleted with the rows: their own, blobs that these name, and copies of inline content. */

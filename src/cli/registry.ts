@@ -21,6 +21,7 @@ import { messages } from "./commands/messages.ts";
 import { migrate } from "./commands/migrate.ts";
 import { compact, publish } from "./commands/publish.ts";
 import { query } from "./commands/query.ts";
+import { reindex } from "./commands/reindex.ts";
 import { restore } from "./commands/restore.ts";
 import { run } from "./commands/run.ts";
 import { runs } from "./commands/runs.ts";
@@ -46,7 +47,7 @@ export const SECTIONS: readonly Section[] = [
   { title: "History and integrity", commands: [log, trace, query, cost, verify, check] },
   { title: "Coding agents", commands: [run, capture, restore, captures, handover, importLocal] },
   { title: "Export and import", commands: [exportSession, importArchive] },
-  { title: "Upkeep", commands: [stats, gc, migrate] },
+  { title: "Upkeep", commands: [stats, gc, reindex, migrate] },
 ];
 
 /** The help of all commands, and the functions that print it. Only --help loads them. */

@@ -21,6 +21,7 @@ import type { Searching } from "./search.ts";
 import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
+import type { Reindexing, SearchSettings, TextIndexStats } from "./text-index.ts";
 import type { Tracing } from "./trace.ts";
 import type { Vectors } from "./vectors.ts";
 
@@ -59,6 +60,11 @@ export interface OpenOptions {
    * is embedded again; the old embeddings answer meanwhile. See holdfast/embedders.
    */
   readonly embedder?: Embedder;
+  /**
+   * The text index. It is written in the background after many messages; appends write nothing for it. false: this
+   * handle writes no index, and cannot search. Erasures reach an index that other handles write in any case.
+   */
+  readonly search?: false | SearchSettings;
   readonly environment?: Environment;
 }
 
@@ -120,6 +126,8 @@ export interface Stats {
     readonly dedupSavings: number;
     readonly compressionSavings: number;
   };
+  /** The index of the messages' texts. */
+  readonly textIndex: TextIndexStats;
   /** The largest sessions, largest first. */
   readonly sessions: readonly {
     readonly id: string;
@@ -136,7 +144,7 @@ export interface Stats {
   }[];
 }
 
-export interface Holdfast extends Querying, Searching, Tracing, Checking {
+export interface Holdfast extends Querying, Searching, Tracing, Checking, Reindexing {
   readonly info: StoreInfo;
   readonly agents: Agents;
   readonly sessions: Sessions;

@@ -4,7 +4,13 @@ import type { Erasure } from "../contracts/history.ts";
 import type { FoundRows, NamedCells, Write } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { CopyRow, DiscardedRow, ErasableRow } from "../contracts/storage/rows.ts";
-import type { ErasedScope, EventScope, ScopeParams, StatementName } from "../contracts/storage/statement-names.ts";
+import type {
+  ErasedScope,
+  EventScope,
+  MessageScope,
+  ScopeParams,
+  StatementName,
+} from "../contracts/storage/statement-names.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "./bytes.ts";
 
@@ -29,6 +35,7 @@ export function releaseWrites<S extends ErasedScope>(
   const read = (query: `${ErasedScope}.${"named" | "erasable"}` | `${EventScope}.copies`) =>
     ({ op: "read", query, params }) as Write;
   return [
+    ...dropSegmentWrites(all.filter(isOfIndex), params),
     ...inEvents.map((scope) => run(`${scope}.unindex`)),
     ...all.map((scope) => run(`${scope}.release`)),
     ...all.map((scope) => read(`${scope}.named`)),
@@ -47,6 +54,42 @@ export function releaseWrites<S extends ErasedScope>(
 export function forgetWrites<S extends ErasedScope>(scopes: readonly S[], where: ScopeParams[S]): readonly Write[] {
   const params: NamedCells = { ...(where as ScopeParams[ErasedScope]), erasedBy: { slot: "seq" } };
   return scopes.map((scope) => ({ op: "run", statement: `${scope}.erase`, params }));
+}
+
+const INDEXED: readonly ErasedScope[] = ["messages", "run", "allMessages"] satisfies MessageScope[];
+
+function isOfIndex(scope: ErasedScope): scope is MessageScope {
+  return INDEXED.includes(scope);
+}
+
+/**
+ * Removes the scopes' messages from the text index. First the epoch: what is made of the index meanwhile by another commit was made of
+ * the messages before, and is refused.
+ */
+export function dropSegmentWrites(scopes: readonly MessageScope[], params: NamedCells): readonly Write[] {
+  if (scopes.length === 0) return [];
+  return changeSegmentWrites(scopes.map((scope) => ({ op: "run", statement: `${scope}.dropSegments`, params })));
+}
+
+export function changeSegmentWrites(drops: readonly Write[]): readonly Write[] {
+  return [
+    { op: "run", statement: "index.bump", params: { kind: "messages" } },
+    ...drops,
+    { op: "run", statement: "index.removeDropped", params: {} },
+    { op: "run", statement: "index.unmark", params: {} },
+  ];
+}
+
+/** After rows of events were deleted: SQLite gives the highest numbers to other rows. */
+export function shortenWrites(): readonly Write[] {
+  const statements = [
+    "inline.shorten",
+    "index.removeBeyond",
+    "index.dropBeyond",
+    "index.shorten",
+    "index.shortenKind",
+  ] as const;
+  return statements.map((statement) => ({ op: "run", statement, params: {} }));
 }
 
 function isOfMessages(scope: ErasedScope): scope is EventScope {

@@ -3,6 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { SearchHit, Searching, SearchOptions, SearchResults } from "../contracts/search.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import type { TextLanguage } from "../contracts/text-index.ts";
 import { SEARCH_VERBS } from "../contracts/verbs/search.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
@@ -11,14 +12,14 @@ import { bindVerbs } from "../core/verbs.ts";
 import { readMessageFactors } from "./factors.ts";
 import { FILTER_FIELDS, readMessageFilter } from "./filters.ts";
 import { type FoundHit, findHits } from "./find-hits.ts";
-import { openIndexSnapshot } from "./index/snapshot.ts";
+import { type MessageIndexOptions, readIndex, textIndexOf } from "./index/snapshot.ts";
 import { readNeighbours } from "./neighbours.ts";
 import { openItemRanking } from "./ranking/rank-items.ts";
+import { searchIsOff } from "./search-off.ts";
 import { fitBudget } from "./select-hits.ts";
 import { shownAnywhere, shownIn } from "./shown-messages.ts";
 import { type IndexQuery, parseQuery, toIndexQuery } from "./text/query.ts";
 
-const LANGUAGE = "english";
 const LIMIT_DEFAULT = 10;
 /** A budget ends the list, so that it may be longer. */
 const LIMIT_WITH_BUDGET = 100;
@@ -27,39 +28,51 @@ const RERANKED_SHARE = 4;
 
 type Options = ValueOf<(typeof SEARCH_VERBS.search.params)[1]["schema"]>;
 
-export function createSearching(storage: Storage, payloads: Payloads, lookup: SessionLookup): Searching {
+/** `settings` is null if the store was opened without an index. */
+export function createSearching(
+  storage: Storage,
+  payloads: Payloads,
+  lookup: SessionLookup,
+  settings: { readonly language: TextLanguage } | null,
+): Searching {
   return bindVerbs(SEARCH_VERBS, lookup, {
-    search: (query, options) => searchMessages(storage, payloads, query, options),
+    search: async (query, options) => {
+      if (settings === null) throw searchIsOff();
+      return searchMessages(storage, { payloads, language: settings.language }, query, options);
+    },
   });
 }
 
 async function searchMessages(
   storage: Storage,
-  payloads: Payloads,
+  index: MessageIndexOptions,
   text: string,
   options: Options,
 ): Promise<SearchResults> {
+  const { payloads } = index;
+  const language = await textIndexOf(storage, "messages", index).readLanguage();
   const parsed = parseQuery(text, FILTER_FIELDS);
-  const query = toIndexQuery(parsed, LANGUAGE);
+  const query = toIndexQuery(parsed, language);
   const { session, rewound, neighbours, rerank, tokens } = options;
   const shown = session === undefined ? shownAnywhere(storage, rewound) : await shownIn(storage, session, rewound);
   if (isEmpty(query)) return { mode: "text", hits: [] };
   const slice = new TimeSlice(storage.environment);
   const filter = await readMessageFilter(storage, options, parsed, shown.logs);
-  const snapshot = await openIndexSnapshot(storage, "messages", { payloads, language: LANGUAGE });
-  const factors = await readMessageFactors(snapshot, query);
-  const ranking = await openItemRanking(snapshot, query, slice, { selection: filter.selection, factors });
   const limit = options.limit ?? (tokens === undefined ? LIMIT_DEFAULT : LIMIT_WITH_BUDGET);
-  const found = await findHits(
-    { storage, payloads, query, language: LANGUAGE, ranking, factors, filter, shown, slice },
-    rerank === undefined ? limit : limit * RERANKED_SHARE,
-    options.perSession,
-  );
+  const found = await readIndex(storage, "messages", index, async (snapshot) => {
+    const factors = await readMessageFactors(snapshot, query);
+    const ranking = await openItemRanking(snapshot, query, slice, { selection: filter.selection, factors });
+    return findHits(
+      { storage, payloads, query, language, ranking, factors, filter, shown, slice },
+      rerank === undefined ? limit : limit * RERANKED_SHARE,
+      options.perSession,
+    );
+  });
   const ordered = rerank === undefined ? found : (await rerankHits(found, text, rerank)).slice(0, limit);
   const hits = await Promise.all(
     ordered.map(async ({ hit, showing }): Promise<SearchHit> => {
       if (neighbours === 0) return hit;
-      const reads = { storage, payloads, query, language: LANGUAGE } as const;
+      const reads = { storage, payloads, query, language } as const;
       return { ...hit, ...(await readNeighbours(reads, showing, hit.seq, neighbours)) };
     }),
   );

@@ -1,7 +1,15 @@
 // The statements that erase a session's rows, except those that live forks inherit, and the report of the erasure.
 import type { Cell, FoundRows, Write } from "../contracts/storage/commit.ts";
 import type { ErasedScope } from "../contracts/storage/statement-names.ts";
-import { countRows, type ErasureOutcome, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
+import {
+  countRows,
+  dropSegmentWrites,
+  type ErasureOutcome,
+  forgetWrites,
+  releaseWrites,
+  shortenWrites,
+  tally,
+} from "../core/erasure.ts";
 
 const SCOPES = [
   "allMessages",
@@ -76,7 +84,7 @@ export function eraseWrites(no: number, at: number, everywhere: boolean): readon
     { op: "read", query: "remains.events", params: where },
     ...forgetWrites(SCOPES, where),
     ...ROWS.map((table) => run(`${table}.dropAll`)),
-    { op: "run", statement: "inline.shorten", params: [] },
+    ...shortenWrites(),
   ];
 }
 
@@ -89,10 +97,11 @@ export function replaceWrites(no: number): readonly Write[] {
   });
   return [
     run("remains.clear"),
+    ...dropSegmentWrites(["allMessages"], { session: no }),
     run("allMessages.unindex"),
     ...SCOPES.map((scope) => run(`${scope}.release`)),
     ...forgetWrites(SCOPES, { session: no }),
     ...ROWS.filter((table) => table !== "heads").map((table) => run(`${table}.dropAll`)),
-    { op: "run", statement: "inline.shorten", params: [] },
+    ...shortenWrites(),
   ];
 }

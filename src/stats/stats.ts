@@ -2,6 +2,7 @@
 import type { Holdfast, Stats } from "../contracts/holdfast.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { STATS_VERBS } from "../contracts/verbs/store.ts";
+import { readTextIndexStats } from "../core/index-stats.ts";
 import { bindVerbs } from "../core/verbs.ts";
 
 export function createStats(storage: Storage): Pick<Holdfast, "stats"> {
@@ -9,11 +10,12 @@ export function createStats(storage: Storage): Pick<Holdfast, "stats"> {
 }
 
 async function readStats(storage: Storage, most: number): Promise<Stats> {
-  const [tables, forms, largest, bytesOnDisk] = await Promise.all([
+  const [tables, forms, largest, bytesOnDisk, textIndex] = await Promise.all([
     storage.query("stats.tables", {}),
     storage.query("stats.blobs", {}),
     storage.query("stats.sessions", { limit: most }),
     storage.size(),
+    readTextIndexStats(storage),
   ]);
   const sum = (pick: (form: (typeof forms)[number]) => number) => forms.reduce((total, form) => total + pick(form), 0);
   const bytes = sum((form) => form.size);
@@ -40,6 +42,7 @@ async function readStats(storage: Storage, most: number): Promise<Stats> {
       dedupSavings: saved(bytes, referencedBytes),
       compressionSavings: saved(storedBytes, bytes),
     },
+    textIndex,
     sessions: largest.map(({ shared, ...one }) => ({ ...one, sharedBytes: shared })),
   };
 }

@@ -19,7 +19,7 @@ const CYCLES_LEFT: readonly (readonly string[])[] = [];
 const AREAS: Record<string, { of: string[]; may: string[] }> = {
   contracts: { of: ["contracts/"], may: ["contracts"] },
   core: { of: ["core/"], may: ["contracts", "core"] },
-  text: { of: ["search/text/"], may: ["core", "text"] },
+  text: { of: ["search/text/"], may: ["contracts", "core", "text"] },
   // Erasing removes index entries, so that nouns of all places in their order use it.
   indexing: { of: ["search/index/", "search/ranking/"], may: ["contracts", "core", "text", "indexing"] },
   storage: { of: ["storage/"], may: ["contracts", "core", "storage"] },

@@ -4,7 +4,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import { STATS_VERBS } from "../../contracts/verbs/store.ts";
 import type { Command, Context } from "../command-line.ts";
 import { type Column, facts, ID, table } from "../table.ts";
-import { formatBytes, formatCount, formatPercent, formatSpan } from "../units.ts";
+import { formatBytes, formatCount, formatPercent, formatSpan, plural } from "../units.ts";
 
 const SESSIONS = STATS_VERBS.stats.params[0].schema.fields.sessions;
 
@@ -65,7 +65,7 @@ const ROW_NAMES: Readonly<Record<string, string>> = {
 };
 
 function lines(
-  { bytesOnDisk, nouns, blobs, sessions }: Stats,
+  { bytesOnDisk, nouns, blobs, sessions, textIndex }: Stats,
   clock: StoreClock,
   { output, storeName }: Context,
 ): string[] {
@@ -87,6 +87,7 @@ function lines(
         ["store", storeName],
         ["clock", describeClock(clock)],
         ["database", formatBytes(bytesOnDisk)],
+        ["text index", describeIndex(textIndex)],
         ["outside it", blobs.outsideBytes === 0 ? "" : `${formatBytes(blobs.outsideBytes)} of blobs`],
       ],
       frame,
@@ -108,6 +109,13 @@ function lines(
     ),
     ...(sessions.length === 0 ? [] : ["", ...table(COLUMNS, sessions, frame)]),
   ];
+}
+
+/** Empty if nothing is in it. */
+function describeIndex({ items, bytes, pending }: Stats["textIndex"]): string {
+  if (items === 0) return "";
+  const rest = pending === 0 ? "" : `; ${formatCount(pending)} are not in it yet`;
+  return `${formatBytes(bytes)} for ${plural(items, "message")}${rest}`;
 }
 
 /** Empty if the store uses the machine's own clock, because there is nothing to compare it with. */

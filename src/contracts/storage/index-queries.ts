@@ -13,7 +13,68 @@ export interface IndexedMessageRow extends StoredPayload {
   readonly at: number;
 }
 
+/** A segment, beside what is the same in all rows; without segments there is one row, with null in their columns. */
+export interface IndexStateRow {
+  readonly epoch: number;
+  readonly indexed: number;
+  readonly settled: number;
+  readonly newest: number;
+  readonly language: string | null;
+  readonly segment: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly version: number | null;
+  readonly dropped: number | null;
+  readonly units: number | null;
+  readonly items: number | null;
+  readonly removed: number | null;
+  readonly bytes: number | null;
+  readonly segment_language: string | null;
+  readonly segment_tokeniser: number | null;
+}
+
+/** A version of a segment: reads of another version find nothing. */
+type SegmentVersion = { kind: string; segment: number; version: number };
+
 export interface IndexQueries {
   /** Live messages of all sessions, in the order of the numbers of their events. */
   "index.messages": Read<{ after: number; upTo: number; limit: number }, IndexedMessageRow>;
+  /** The same, only what tells them apart. */
+  "index.keys": Read<
+    { after: number; upTo: number; limit: number },
+    { readonly no: number; readonly salt: Uint8Array | null }
+  >;
+  "index.state": Read<{ kind: string }, IndexStateRow>;
+  /** Live units and items of segments, and how many messages are in none. */
+  "index.stats": Read<
+    { kind: string },
+    {
+      readonly language: string | null;
+      readonly segments: number;
+      readonly items: number;
+      readonly units: number;
+      readonly bytes: number;
+      readonly pending: number;
+    }
+  >;
+  "index.version": Read<{ kind: string; segment: number }, { readonly version: number }>;
+  /** Pages of terms with the first term of each. */
+  "index.directory": Read<SegmentVersion, { readonly page: number; readonly first: Uint8Array }>;
+  "index.page": Read<SegmentVersion & { page: number }, { readonly body: Uint8Array }>;
+  /** Pages by number: from `from`, before `before`. */
+  "index.pages": Read<
+    SegmentVersion & { from: number; before: number; limit: number },
+    { readonly page: number; readonly first: Uint8Array; readonly body: Uint8Array }
+  >;
+  /** Items of a kind that are in a segment, or in none (0), in the order of group and item. */
+  "index.items": Read<
+    { kind: string; segment: number; afterGroup: number; afterItem: number; limit: number },
+    { readonly group_no: number; readonly item: number }
+  >;
+  "index.pendingItems": Read<
+    { kind: string; afterGroup: number; afterItem: number; limit: number },
+    { readonly group_no: number; readonly item: number }
+  >;
+  /** The segment of an item; null: the item is pending. */
+  "index.segmentOf": Read<{ kind: string; group: number; item: number }, { readonly segment: number | null }>;
 }

@@ -38,6 +38,9 @@ export interface ScopeParams {
 /** The scopes with content that may be inline in the rows of events. */
 export type EventScope = "messages" | "run" | "allMessages" | "journal" | "saved";
 
+/** The scopes of messages, which the text index has. */
+export type MessageScope = "messages" | "run" | "allMessages";
+
 /** The tables of a log with content that can be erased. */
 export type ErasedRow = "events" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "state" | "annotations";
 
@@ -95,6 +98,12 @@ export type StatementName =
   | `row.${Exclude<ErasedRow, "invocations">}.release`
   | `row.${ErasedRow}.erase`
   | "row.events.unindex"
+  | `index.${"advance" | "bump" | "settle" | "dropSegment" | "dropPages" | "moveItems"}`
+  | `index.${"removeDropped" | "unmark" | "removeBeyond" | "dropBeyond" | "shorten" | "shortenKind"}`
+  | `index.${"dropPages" | "dropSegment" | "pendSegment"}OfItem`
+  | `index.${"dropPages" | "dropSegments" | "pendSegments"}OfGroup`
+  | `index.${"removeItem" | "removeGroup"}`
+  | `${MessageScope | "row.events"}.dropSegments`
   | "tasks.removeAll"
   | "tasks.removeBoard"
   | "boards.removeAll"

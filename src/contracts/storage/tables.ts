@@ -2,6 +2,7 @@
 // generated from these lists once, so that its text is constant; a test compares them with what the migrations created.
 import { BLOB_TABLES } from "./blob-tables.ts";
 import { EMBEDDING_TABLES } from "./embedding-tables.ts";
+import { INDEX_TABLES } from "./index-tables.ts";
 import { MEMORY_TABLES } from "./memory-tables.ts";
 import { RUN_TABLES } from "./run-tables.ts";
 import type { ColumnType, TableShape } from "./table-shape.ts";
@@ -248,6 +249,7 @@ export const TABLES = {
   ...RUN_TABLES,
   ...BLOB_TABLES,
   ...EMBEDDING_TABLES,
+  ...INDEX_TABLES,
   ...VECTOR_TABLES,
   ...MEMORY_TABLES,
   session_tags: { columns: { tag: "text", session_no: "int" }, key: ["tag", "session_no"] },

@@ -5,6 +5,7 @@ import type { Holdfast } from "../holdfast.ts";
 import type { Page } from "../json.ts";
 import type { Querying } from "../query.ts";
 import type { Searching } from "../search.ts";
+import type { Reindexing } from "../text-index.ts";
 import type { Tracing } from "../trace.ts";
 import { AGENT_VERBS } from "./agents.ts";
 import { BLOB_VERBS } from "./blobs.ts";
@@ -18,7 +19,7 @@ import { RUN_VERBS } from "./runs.ts";
 import { SEARCH_VERBS } from "./search.ts";
 import { ARCHIVE_VERBS, SESSION_VERBS } from "./sessions.ts";
 import { STATE_VERBS } from "./state.ts";
-import { CHECK_VERBS, HANDLE_VERBS, QUERY_VERBS, STATS_VERBS, TRACE_VERBS } from "./store.ts";
+import { CHECK_VERBS, HANDLE_VERBS, QUERY_VERBS, REINDEX_VERBS, STATS_VERBS, TRACE_VERBS } from "./store.ts";
 import { TASK_VERBS } from "./tasks.ts";
 import { VECTOR_VERBS } from "./vectors.ts";
 import type { InputOf, Param, ResultForm, Verb, VerbKind } from "./vocabulary.ts";
@@ -47,6 +48,7 @@ export const CATALOGUE = {
   search: SEARCH_VERBS,
   trace: TRACE_VERBS,
   check: CHECK_VERBS,
+  reindex: REINDEX_VERBS,
   handle: HANDLE_VERBS,
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Verb>>>>;
 
@@ -59,6 +61,7 @@ interface StoreParts {
   readonly search: Searching;
   readonly trace: Tracing;
   readonly check: Checking;
+  readonly reindex: Reindexing;
   readonly handle: Pick<Holdfast, "clock" | "close">;
 }
 

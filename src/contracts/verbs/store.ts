@@ -1,5 +1,6 @@
 // The verbs of the store itself.
 import type { CheckProgress } from "../check.ts";
+import { type ReindexProgress, TEXT_LANGUAGES } from "../text-index.ts";
 import { EVENT_RANGE } from "./log.ts";
 import {
   callback,
@@ -14,6 +15,7 @@ import {
   param,
   ROW_ID,
   read,
+  SIGNAL,
   whole,
   write,
 } from "./vocabulary.ts";
@@ -56,6 +58,19 @@ export const CHECK_VERBS = {
         mode: orElse(choice(["deep", "quick"]), "deep"),
         session: optional(LOCATOR),
         onProgress: optional(callback<(progress: CheckProgress) => void>()),
+      }),
+    ),
+  ),
+};
+
+export const REINDEX_VERBS = {
+  reindex: write(
+    param(
+      "options",
+      options({
+        language: optional(choice(TEXT_LANGUAGES)),
+        onProgress: optional(callback<(progress: ReindexProgress) => void>()),
+        signal: optional(SIGNAL),
       }),
     ),
   ),

@@ -32,32 +32,38 @@ export interface NumberedItem {
   readonly item: IndexItem | null;
 }
 
-export interface MessageSource {
+export interface MessageReader {
   readonly storage: Storage;
   readonly payloads: Payloads;
-  readonly language: TextLanguage;
 }
 
-/** The live messages whose events have numbers after `after`, up to `upTo`, page by page. */
+/** Numbers of events: above `after`, up to `upTo`. */
+export interface NumberRange {
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/** The live messages whose events have these numbers, page by page. */
 export async function* readMessages(
-  source: MessageSource,
-  after: number,
-  upTo: number,
+  source: MessageReader,
+  { after, upTo }: NumberRange,
+  language: TextLanguage,
 ): AsyncGenerator<NumberedItem, void, void> {
   const page = new PageSize();
   for (let last = after; last < upTo; ) {
     const limit = page.rows;
     const rows = await source.storage.query("index.messages", { after: last, upTo, limit });
     page.adjust(rows);
-    for (const row of rows) yield { no: row.no, item: await readItem(source, row) };
+    for (const row of rows) yield { no: row.no, item: await readItem(source, row, language) };
     if (rows.length < limit) return;
     last = rows.at(-1)?.no ?? upTo;
   }
 }
 
 async function readItem(
-  { storage, payloads, language }: MessageSource,
+  { storage, payloads }: MessageReader,
   row: IndexedMessageRow,
+  language: TextLanguage,
 ): Promise<IndexItem | null> {
   const name = { kind: "message", session: row.session, seq: row.seq };
   try {

@@ -1,30 +1,62 @@
-// What a search reads of the store's text index at one moment.
+// Opens the text indexes of a store. What several snapshots share is kept once for each open store.
 import type { Payloads } from "../../contracts/storage/payloads.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
-import { TimeSlice } from "../../core/time-slice.ts";
 import type { TextLanguage } from "../text/stem.ts";
-import { readMessages } from "./message-rows.ts";
-import { joinParts } from "./parts.ts";
-import { type PendingUnit, pendingPart, unitsOf } from "./pending.ts";
-import type { IndexSnapshot } from "./reader.ts";
+import { type ReadItems, StoredItemSource } from "./item-source.ts";
+import { MessageSource } from "./message-source.ts";
+import type { IndexKind, IndexSnapshot } from "./reader.ts";
+import { TextIndex } from "./text-index.ts";
 
-export interface SnapshotOptions {
+export interface MessageIndexOptions {
   readonly payloads: Payloads;
-  readonly language: TextLanguage;
+  /** The language of a store without an index; later the store has it. Default: English. */
+  readonly language?: TextLanguage;
 }
 
-/** All live messages of all sessions, whatever branch they are on: what a session shows is decided by the search. */
-export async function openIndexSnapshot(
+interface ItemIndexOptions {
+  readonly readItems: ReadItems;
+  readonly language?: TextLanguage;
+}
+
+export type IndexOptions<K extends IndexKind> = K extends "messages" ? MessageIndexOptions : ItemIndexOptions;
+
+const indexes = new WeakMap<Storage, Map<IndexKind, TextIndex>>();
+
+/** The index of a kind. The options of the first call hold for all later ones of this storage. */
+export function textIndexOf<K extends IndexKind>(storage: Storage, kind: K, options: IndexOptions<K>): TextIndex {
+  const known = indexes.get(storage) ?? new Map<IndexKind, TextIndex>();
+  indexes.set(storage, known);
+  const found = known.get(kind) ?? createIndex(storage, kind, options);
+  known.set(kind, found);
+  return found;
+}
+
+function createIndex(storage: Storage, kind: IndexKind, options: MessageIndexOptions | ItemIndexOptions): TextIndex {
+  const { language = "english" } = options;
+  if ("payloads" in options)
+    return new TextIndex(storage, new MessageSource({ storage, payloads: options.payloads }), language);
+  if (kind === "messages") throw new Error("bug: messages are read with payloads");
+  return new TextIndex(storage, new StoredItemSource(storage, kind, options.readItems), language);
+}
+
+/**
+ * The index as it is now: of messages, all live ones of all sessions, whatever branch they are on; what a session shows is decided by
+ * the search. Reads of the snapshot throw StaleSnapshot if the index was changed since: see readIndex().
+ */
+export function openIndexSnapshot<K extends IndexKind>(
   storage: Storage,
-  kind: "messages",
-  { payloads, language }: SnapshotOptions,
+  kind: K,
+  options: IndexOptions<K>,
 ): Promise<IndexSnapshot> {
-  const slice = new TimeSlice(storage.environment);
-  const units: PendingUnit[] = [];
-  for await (const { item } of readMessages({ storage, payloads, language }, 0, Number.MAX_SAFE_INTEGER)) {
-    if (item === null) continue;
-    for (const unit of await unitsOf(item, language, slice)) units.push(unit);
-    if (slice.isSpent) await slice.pause();
-  }
-  return joinParts(kind, [pendingPart(units)]);
+  return textIndexOf(storage, kind, options).open();
+}
+
+/** Works on a snapshot, and again on a newer one if the index was changed before all was read. */
+export function readIndex<K extends IndexKind, T>(
+  storage: Storage,
+  kind: K,
+  options: IndexOptions<K>,
+  work: (snapshot: IndexSnapshot) => Promise<T>,
+): Promise<T> {
+  return textIndexOf(storage, kind, options).read(work);
 }

@@ -40,7 +40,9 @@ export function columnsOf(records: readonly UnitRecord[]): UnitColumns {
   return { ...columns, count, groups: Float64Array.from(groups), starts: Int32Array.from([...starts, count]) };
 }
 
-function allocateColumns(count: number) {
+export const COLUMN_NAMES = ["item", "part", "words", "minutes", "flags"] as const;
+
+export function allocateColumns(count: number) {
   return {
     item: new Uint32Array(count),
     part: new Uint32Array(count),
@@ -81,7 +83,7 @@ export function joinUnits(parts: readonly UnitColumns[]): UnitTable {
   const runs = new Map<number, GroupRuns>();
   let offset = 0;
   for (const part of parts) {
-    for (const name of ["item", "part", "words", "minutes", "flags"] as const) table[name].set(part[name], offset);
+    for (const name of COLUMN_NAMES) table[name].set(part[name], offset);
     for (let at = 0; at < part.groups.length; at++) {
       const first = offset + (part.starts[at] ?? 0);
       const last = offset + (part.starts[at + 1] ?? 0) - 1;

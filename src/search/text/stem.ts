@@ -1,5 +1,6 @@
 // A word's stem, by the Snowball algorithm of its language: what "connects", "connected" and "connection" have in common. Each
 // stemmer gives exactly what Snowball 3 gives; `npm run stems` compares them with Snowball's vocabularies.
+import { TEXT_LANGUAGES, type TextLanguage } from "../../contracts/text-index.ts";
 import { stemEnglish } from "./english.ts";
 import { stemFrench } from "./french.ts";
 import { stemGerman } from "./german.ts";
@@ -13,12 +14,9 @@ const STEMMERS = {
   russian: stemRussian,
   spanish: stemSpanish,
   none: (word: string) => word,
-} as const;
+} as const satisfies Readonly<Record<TextLanguage, (word: string) => string>>;
 
-/** "none" leaves words as they are. */
-export type TextLanguage = keyof typeof STEMMERS;
-
-export const TEXT_LANGUAGES = Object.keys(STEMMERS) as readonly TextLanguage[];
+export { TEXT_LANGUAGES, type TextLanguage };
 
 /** The word is in lower case and in NFC, with its accents: the stemmers tell "é" from "e". */
 export function stem(word: string, language: TextLanguage): string {

@@ -129,6 +129,21 @@ function unindex(where: ErasureSource): string {
   );
 }
 
+/**
+ * The segments of the text index that have messages of the scope lose their pages, and their other messages are pending. A message
+ * is in the segment with the highest `low` below its number, if its number is not above `indexed`.
+ */
+function dropSegments(where: ErasureSource): string {
+  const of = "SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no";
+  const indexed = "SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'";
+  return (
+    "UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, " +
+    "version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') " +
+    "WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN " +
+    `(SELECT (${of}) FROM events WHERE ${where.rows} AND agent_no IS NOT NULL AND no <= (${indexed}))`
+  );
+}
+
 /** The scope's messages, and the bytes of those whose content is inline. */
 function inlineSizes(where: ErasureSource): string {
   return `SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE ${where.rows}`;
@@ -154,6 +169,8 @@ function each<S extends ErasedScope, P extends string>(
 }
 
 const OF_MESSAGES = ["messages", "run", "allMessages", "journal", "saved"] as const;
+/** Those that the text index has. */
+const INDEXED = ["messages", "run", "allMessages"] as const;
 const ALL = [...OF_MESSAGES, "allState", "allAnnotations", "allWork", "capture", "allCaptures"] as const;
 
 /**
@@ -216,14 +233,19 @@ const rowErasures = Object.fromEntries([
   ...HOLDING.map((table) => [`row.${table}.release`, texts(rowWhere(table)).release]),
   ...Object.entries(ROW_FORGETS).map(([table, text]) => [`row.${table}.erase`, text]),
   ["row.events.unindex", unindex(rowWhere("events"))],
+  ["row.events.dropSegments", dropSegments(rowWhere("events"))],
 ]) as Readonly<
-  Record<`row.${(typeof HOLDING)[number]}.release` | `row.${ErasedRow}.erase` | "row.events.unindex", string>
+  Record<
+    `row.${(typeof HOLDING)[number]}.release` | `row.${ErasedRow}.erase` | `row.events.${"unindex" | "dropSegments"}`,
+    string
+  >
 >;
 
 export const statements = () => ({
   ...each(ALL, texts),
   ...rowErasures,
   ...each(OF_MESSAGES, (where) => ({ unindex: unindex(where) })),
+  ...each(INDEXED, (where) => ({ dropSegments: dropSegments(where) })),
   ...dropRows,
   "remains.clear": `DELETE FROM remains WHERE ${OF_SESSION}`,
   // What live forks inherit: from where they branched off, back to the session's beginning. Parameters: its number, 5 times.

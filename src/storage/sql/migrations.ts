@@ -234,6 +234,24 @@ const FILLED = [
   "UPDATE runs SET held = 1 WHERE beat < 0",
 ];
 
+/** The text index: segments in pages. It is derived from the texts; see storage/sql/text-index.ts. */
+const TEXT_INDEX = [
+  `CREATE TABLE index_kinds (kind {text} NOT NULL PRIMARY KEY, epoch {int} NOT NULL, indexed {int} NOT NULL,
+     settled {int} NOT NULL, language {text}){table_end}`,
+  `INSERT INTO index_kinds (kind, epoch, indexed, settled)
+     VALUES ('messages', 0, 0, 0), ('memories', 0, 0, 0), ('documents', 0, 0, 0)`,
+  `CREATE TABLE index_segments (kind {text} NOT NULL, segment {int} NOT NULL, low {int} NOT NULL, high {int} NOT NULL,
+     version {int} NOT NULL, dropped {int} NOT NULL, marked {int} NOT NULL, units {int} NOT NULL, items {int} NOT NULL,
+     removed {int} NOT NULL, bytes {int} NOT NULL, language {text} NOT NULL, tokeniser {int} NOT NULL,
+     PRIMARY KEY (kind, segment)){table_end}`,
+  "CREATE INDEX index_segments_low ON index_segments (kind, low)",
+  `CREATE TABLE index_pages (kind {text} NOT NULL, segment {int} NOT NULL, page {int} NOT NULL, first {bytes} NOT NULL,
+     body {bytes} NOT NULL, PRIMARY KEY (kind, segment, page)){table_end}`,
+  `CREATE TABLE index_items (kind {text} NOT NULL, group_no {int} NOT NULL, item {int} NOT NULL, segment {int},
+     PRIMARY KEY (kind, group_no, item)){table_end}`,
+  "CREATE INDEX index_items_segment ON index_items (kind, segment, group_no, item)",
+];
+
 /** The index of metadata: see storage/sql/metadata.ts. */
 const VECTORS = [
   `CREATE TABLE metadata_fields (kind {text} NOT NULL, scope {int} NOT NULL, path {bytes} NOT NULL, value {bytes} NOT NULL,
@@ -295,6 +313,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, up: COLLECTIONS },
   { version: 14, up: MEMORY },
   { version: 15, up: EMBEDDINGS },
+  { version: 16, up: TEXT_INDEX },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);

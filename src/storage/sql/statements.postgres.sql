@@ -813,6 +813,26 @@ SELECT DISTINCT f.scope, f.item FROM metadata_fields f LEFT JOIN memories m ON m
     ORDER BY value, item LIMIT $7;
 -- index.messages
 SELECT m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT * FROM events WHERE no > $1 AND no <= $2 AND agent_no IS NOT NULL AND erased_seq IS NULL ORDER BY no LIMIT $3) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.no;
+-- index.keys
+SELECT no, salt FROM events WHERE no > $1 AND no <= $2 AND agent_no IS NOT NULL AND erased_seq IS NULL ORDER BY no LIMIT $3;
+-- index.state
+SELECT k.epoch, k.indexed, k.settled, (SELECT coalesce(max(no), 0) FROM events) AS newest, k.language, s.segment, s.low, s.high, s.version, s.dropped, s.units, s.items, s.removed, s.bytes, s.language AS segment_language, s.tokeniser AS segment_tokeniser FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind WHERE k.kind = $1 ORDER BY s.low, s.segment;
+-- index.stats
+SELECT k.language, count(s.segment) AS segments, CAST(coalesce(sum(s.items), 0) AS BIGINT) AS items, CAST(coalesce(sum(s.units - s.removed), 0) AS BIGINT) AS units, CAST(coalesce(sum(s.bytes), 0) AS BIGINT) AS bytes, (SELECT count(*) FROM events e WHERE e.agent_no IS NOT NULL AND e.erased_seq IS NULL AND (e.no > (SELECT i.indexed FROM index_kinds i WHERE i.kind = 'messages') OR EXISTS (SELECT 1 FROM index_segments d WHERE d.kind = 'messages' AND d.dropped = 1 AND e.no > d.low AND e.no <= d.high))) AS pending FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind AND s.dropped = 0 WHERE k.kind = $1 GROUP BY k.kind, k.language;
+-- index.version
+SELECT version FROM index_segments WHERE kind = $1 AND segment = $2 AND dropped = 0;
+-- index.directory
+SELECT p.page, p.first FROM index_pages p JOIN index_segments s ON s.kind = p.kind AND s.segment = p.segment WHERE p.kind = $1 AND p.segment = $2 AND s.version = $3 AND s.dropped = 0 AND p.page >= 0 ORDER BY p.page;
+-- index.page
+SELECT p.body FROM index_pages p JOIN index_segments s ON s.kind = p.kind AND s.segment = p.segment WHERE p.kind = $1 AND p.segment = $2 AND s.version = $3 AND s.dropped = 0 AND p.page = $4;
+-- index.pages
+SELECT p.page, p.first, p.body FROM index_pages p JOIN index_segments s ON s.kind = p.kind AND s.segment = p.segment WHERE p.kind = $1 AND p.segment = $2 AND s.version = $3 AND s.dropped = 0 AND p.page >= $4 AND p.page < $5 ORDER BY p.page LIMIT $6;
+-- index.items
+SELECT group_no, item FROM index_items WHERE kind = $1 AND segment = $2 AND (group_no, item) > ($3, $4) ORDER BY group_no, item LIMIT $5;
+-- index.pendingItems
+SELECT group_no, item FROM index_items WHERE kind = $1 AND segment IS NULL AND (group_no, item) > ($2, $3) ORDER BY group_no, item LIMIT $4;
+-- index.segmentOf
+SELECT segment FROM index_items WHERE kind = $1 AND group_no = $2 AND item = $3;
 -- vectors.collection
 
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at AS generation_at
@@ -1077,6 +1097,8 @@ UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE se
 DELETE FROM annotations WHERE session_no = $1 AND seq = $2;
 -- row.events.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND seq = $2 AND erased_seq IS NULL AND words IS NOT NULL);
+-- row.events.dropSegments
+UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = $1 AND seq = $2 AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
 -- messages.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL AND words IS NOT NULL);
 -- run.unindex
@@ -1087,6 +1109,12 @@ DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), 
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = $1 AND run = $2 AND seq >= $3 AND seq <= $4 AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
 -- saved.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = $1 AND c.agent_no = $2 AND c.run = '') AND words IS NOT NULL);
+-- messages.dropSegments
+UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = $1 AND agent_no = $2 AND seq <= $3 AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+-- run.dropSegments
+UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = $1 AND agent_no = $2 AND run = $3 AND seq <= $4 AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+-- allMessages.dropSegments
+UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
 -- turns.dropAll
 DELETE FROM turns WHERE session_no = $1 AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
 -- evals.dropAll
@@ -1325,6 +1353,46 @@ DELETE FROM embedding_failures WHERE kind = $1 AND scope = $2 AND item = ANY(CAS
 DELETE FROM embedding_failures WHERE kind = $1 AND scope = $2;
 -- failures.retry
 UPDATE embedding_failures SET due_at = 0, attempts = 0 WHERE kind = $1;
+-- index.advance
+UPDATE index_kinds SET epoch = epoch + $1, indexed = $2, language = $3 WHERE kind = $4;
+-- index.bump
+UPDATE index_kinds SET epoch = epoch + 1 WHERE kind = $1;
+-- index.settle
+UPDATE index_kinds SET settled = (SELECT coalesce(max(no), 0) FROM events) WHERE kind = 'messages';
+-- index.dropSegment
+DELETE FROM index_segments WHERE kind = $1 AND segment = $2;
+-- index.dropPages
+DELETE FROM index_pages WHERE kind = $1 AND segment = $2;
+-- index.moveItems
+UPDATE index_items SET segment = $1 WHERE kind = $2 AND segment = $3;
+-- index.removeDropped
+DELETE FROM index_pages WHERE kind = 'messages' AND segment IN (SELECT s.segment FROM index_segments s WHERE s.kind = 'messages' AND s.dropped = 1);
+-- index.unmark
+UPDATE index_segments SET marked = 0 WHERE kind = 'messages' AND marked = 1;
+-- index.removeBeyond
+DELETE FROM index_pages WHERE kind = 'messages' AND segment IN (SELECT s.segment FROM index_segments s WHERE s.kind = 'messages' AND s.low >= (SELECT coalesce(max(no), 0) FROM events));
+-- index.dropBeyond
+DELETE FROM index_segments WHERE kind = 'messages' AND low >= (SELECT coalesce(max(no), 0) FROM events);
+-- index.shorten
+UPDATE index_segments SET high = (SELECT coalesce(max(no), 0) FROM events) WHERE kind = 'messages' AND high > (SELECT coalesce(max(no), 0) FROM events);
+-- index.shortenKind
+UPDATE index_kinds SET indexed = CASE WHEN indexed > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE indexed END, settled = CASE WHEN settled > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE settled END WHERE kind = 'messages';
+-- index.dropPagesOfItem
+DELETE FROM index_pages WHERE kind = $1 AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = $2 AND i.group_no = $3 AND i.item = $4);
+-- index.dropSegmentOfItem
+DELETE FROM index_segments WHERE kind = $1 AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = $2 AND i.group_no = $3 AND i.item = $4);
+-- index.pendSegmentOfItem
+UPDATE index_items SET segment = NULL WHERE kind = $1 AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = $2 AND i.group_no = $3 AND i.item = $4);
+-- index.removeItem
+DELETE FROM index_items WHERE kind = $1 AND group_no = $2 AND item = $3;
+-- index.dropPagesOfGroup
+DELETE FROM index_pages WHERE kind = $1 AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = $2 AND i.group_no = $3 AND i.segment IS NOT NULL);
+-- index.dropSegmentsOfGroup
+DELETE FROM index_segments WHERE kind = $1 AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = $2 AND i.group_no = $3 AND i.segment IS NOT NULL);
+-- index.pendSegmentsOfGroup
+UPDATE index_items SET segment = NULL WHERE kind = $1 AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = $2 AND i.group_no = $3 AND i.segment IS NOT NULL);
+-- index.removeGroup
+DELETE FROM index_items WHERE kind = $1 AND group_no = $2;
 -- session.id
 SELECT id AS value FROM sessions WHERE id = $1 FOR UPDATE;
 -- session.version
@@ -1423,6 +1491,8 @@ SELECT change AS value FROM vector_collections WHERE no = $1 FOR UPDATE;
 SELECT no AS value FROM vector_collections WHERE name = $1 FOR UPDATE;
 -- generation.tail
 SELECT CAST(packed AS TEXT) || ':' || CAST(removals AS TEXT) AS value FROM vector_generations WHERE collection_no = $1 AND generation = $2 FOR UPDATE;
+-- index.epoch
+SELECT epoch AS value FROM index_kinds WHERE kind = $1 FOR UPDATE;
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at, version FROM sessions WHERE id = ANY($1) ORDER BY no FOR UPDATE;
 SELECT no, id FROM agents WHERE id = ANY($1) ORDER BY no FOR UPDATE;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ANY($1) ORDER BY no FOR UPDATE;
@@ -1531,6 +1601,22 @@ INSERT INTO blob_segments (blob_no, ord, segment_id, length) SELECT (SELECT no F
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7);
 -- embedding_failures.insert × 2
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6);
+-- index_kinds.insert × 1
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES ($1, $2, $3, $4, $5);
+-- index_kinds.insert × 2
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language) SELECT u.c0, u.c1, u.c2, u.c3, u.c4 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS u(c0, c1, c2, c3, c4);
+-- index_segments.insert × 1
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+-- index_segments.insert × 2
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12);
+-- index_pages.insert × 1
+INSERT INTO index_pages (kind, segment, page, first, body) VALUES ($1, $2, $3, $4, $5);
+-- index_pages.insert × 2
+INSERT INTO index_pages (kind, segment, page, first, body) SELECT u.c0, u.c1, u.c2, u.c3, u.c4 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[]) AS u(c0, c1, c2, c3, c4);
+-- index_items.insert × 1
+INSERT INTO index_items (kind, group_no, item, segment) VALUES ($1, $2, $3, $4);
+-- index_items.insert × 2
+INSERT INTO index_items (kind, group_no, item, segment) SELECT u.c0, u.c1, u.c2, u.c3 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u(c0, c1, c2, c3);
 -- metadata_fields.insert × 1
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES ($1, $2, $3, $4, $5);
 -- metadata_fields.insert × 2
@@ -1703,6 +1789,22 @@ INSERT INTO blob_segments (blob_no, ord, segment_id, length) SELECT (SELECT no F
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (kind, scope, item) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, reason = excluded.reason, at = excluded.at;
 -- embedding_failures.put × 2
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6) ON CONFLICT (kind, scope, item) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, reason = excluded.reason, at = excluded.at;
+-- index_kinds.put × 1
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language;
+-- index_kinds.put × 2
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language) SELECT u.c0, u.c1, u.c2, u.c3, u.c4 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS u(c0, c1, c2, c3, c4) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language;
+-- index_segments.put × 1
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, language = excluded.language, tokeniser = excluded.tokeniser;
+-- index_segments.put × 2
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, language = excluded.language, tokeniser = excluded.tokeniser;
+-- index_pages.put × 1
+INSERT INTO index_pages (kind, segment, page, first, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind, segment, page) DO UPDATE SET first = excluded.first, body = excluded.body;
+-- index_pages.put × 2
+INSERT INTO index_pages (kind, segment, page, first, body) SELECT u.c0, u.c1, u.c2, u.c3, u.c4 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[]) AS u(c0, c1, c2, c3, c4) ON CONFLICT (kind, segment, page) DO UPDATE SET first = excluded.first, body = excluded.body;
+-- index_items.put × 1
+INSERT INTO index_items (kind, group_no, item, segment) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, group_no, item) DO UPDATE SET segment = excluded.segment;
+-- index_items.put × 2
+INSERT INTO index_items (kind, group_no, item, segment) SELECT u.c0, u.c1, u.c2, u.c3 FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u(c0, c1, c2, c3) ON CONFLICT (kind, group_no, item) DO UPDATE SET segment = excluded.segment;
 -- metadata_fields.put × 1
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind, scope, path, value, item) DO NOTHING;
 -- metadata_fields.put × 2
@@ -1875,6 +1977,22 @@ DELETE FROM blob_segments USING unnest($1::bytea[], $2::bigint[]) AS u(c0, c1) W
 DELETE FROM embedding_failures WHERE kind = $1 AND scope = $2 AND item = $3;
 -- embedding_failures.remove × 2
 DELETE FROM embedding_failures USING unnest($1::text[], $2::bigint[], $3::bigint[]) AS u(c0, c1, c2) WHERE embedding_failures.kind = u.c0 AND embedding_failures.scope = u.c1 AND embedding_failures.item = u.c2;
+-- index_kinds.remove × 1
+DELETE FROM index_kinds WHERE kind = $1;
+-- index_kinds.remove × 2
+DELETE FROM index_kinds USING unnest($1::text[]) AS u(c0) WHERE index_kinds.kind = u.c0;
+-- index_segments.remove × 1
+DELETE FROM index_segments WHERE kind = $1 AND segment = $2;
+-- index_segments.remove × 2
+DELETE FROM index_segments USING unnest($1::text[], $2::bigint[]) AS u(c0, c1) WHERE index_segments.kind = u.c0 AND index_segments.segment = u.c1;
+-- index_pages.remove × 1
+DELETE FROM index_pages WHERE kind = $1 AND segment = $2 AND page = $3;
+-- index_pages.remove × 2
+DELETE FROM index_pages USING unnest($1::text[], $2::bigint[], $3::bigint[]) AS u(c0, c1, c2) WHERE index_pages.kind = u.c0 AND index_pages.segment = u.c1 AND index_pages.page = u.c2;
+-- index_items.remove × 1
+DELETE FROM index_items WHERE kind = $1 AND group_no = $2 AND item = $3;
+-- index_items.remove × 2
+DELETE FROM index_items USING unnest($1::text[], $2::bigint[], $3::bigint[]) AS u(c0, c1, c2) WHERE index_items.kind = u.c0 AND index_items.group_no = u.c1 AND index_items.item = u.c2;
 -- metadata_fields.remove × 1
 DELETE FROM metadata_fields WHERE kind = $1 AND scope = $2 AND path = $3 AND value = $4 AND item = $5;
 -- metadata_fields.remove × 2
@@ -2088,10 +2206,10 @@ UPDATE sessions SET alias_count = sessions.alias_count + $1 WHERE id = $2;
 -- sessions.restore.alias_count × 2
 UPDATE sessions SET alias_count = sessions.alias_count + u.c0 FROM unnest($1::bigint[], $2::text[]) AS u(c0, c1) WHERE sessions.id = u.c1;
 -- append, inline × 1
-WITH required AS MATERIALIZED (SELECT value FROM holdfast_meta WHERE name = 'schema' AND value = '15'), moved AS (UPDATE sessions SET seq = $1, chain = $2, updated_at = $3, messages = $4, state_seq = $5 WHERE sessions.no = $6 AND sessions.seq = $7 AND sessions.chain = $8 AND sessions.deleted_at IS NULL AND EXISTS (SELECT FROM required) RETURNING 1), w0 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES ($9, $10, $11, $12, $13, $14, 'message/added', $15, $16, $17, $18, $19, $20, $21, $22)) SELECT 1 / count(*) AS held FROM moved;
+WITH required AS MATERIALIZED (SELECT value FROM holdfast_meta WHERE name = 'schema' AND value = '16'), moved AS (UPDATE sessions SET seq = $1, chain = $2, updated_at = $3, messages = $4, state_seq = $5 WHERE sessions.no = $6 AND sessions.seq = $7 AND sessions.chain = $8 AND sessions.deleted_at IS NULL AND EXISTS (SELECT FROM required) RETURNING 1), w0 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) VALUES ($9, $10, $11, $12, $13, $14, 'message/added', $15, $16, $17, $18, $19, $20, $21, $22)) SELECT 1 / count(*) AS held FROM moved;
 -- append, inline × 2
-WITH required AS MATERIALIZED (SELECT value FROM holdfast_meta WHERE name = 'schema' AND value = '15'), locked AS MATERIALIZED (SELECT no FROM sessions WHERE no = ANY($6::bigint[]) ORDER BY no FOR UPDATE), moved AS (UPDATE sessions SET seq = u.c0, chain = u.c1, updated_at = u.c2, messages = u.c3, state_seq = u.c4 FROM ROWS FROM (unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bytea[]), generate_series(1, cardinality($1::bigint[]))) AS u(c0, c1, c2, c3, c4, c5, c6, c7, n) WHERE sessions.no = ANY($6::bigint[]) AND sessions.no = u.c5 AND sessions.seq = u.c6 AND sessions.chain = u.c7 AND sessions.deleted_at IS NULL AND EXISTS (SELECT FROM required) AND (SELECT count(*) FROM locked) >= 0 RETURNING 1), w0 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, 'message/added', u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13 FROM unnest($9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::bytea[], $15::bigint[], $16::text[], $17::text[], $18::text[], $19::bytea[], $20::bytea[], $21::bigint[], $22::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13)) SELECT 1 / (CASE WHEN count(*) = cardinality($6::bigint[]) THEN 1 ELSE 0 END) AS held FROM moved;
+WITH required AS MATERIALIZED (SELECT value FROM holdfast_meta WHERE name = 'schema' AND value = '16'), locked AS MATERIALIZED (SELECT no FROM sessions WHERE no = ANY($6::bigint[]) ORDER BY no FOR UPDATE), moved AS (UPDATE sessions SET seq = u.c0, chain = u.c1, updated_at = u.c2, messages = u.c3, state_seq = u.c4 FROM ROWS FROM (unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bytea[]), generate_series(1, cardinality($1::bigint[]))) AS u(c0, c1, c2, c3, c4, c5, c6, c7, n) WHERE sessions.no = ANY($6::bigint[]) AND sessions.no = u.c5 AND sessions.seq = u.c6 AND sessions.chain = u.c7 AND sessions.deleted_at IS NULL AND EXISTS (SELECT FROM required) AND (SELECT count(*) FROM locked) >= 0 RETURNING 1), w0 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, 'message/added', u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13 FROM unnest($9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::bytea[], $15::bigint[], $16::text[], $17::text[], $18::text[], $19::bytea[], $20::bytea[], $21::bigint[], $22::bytea[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13)) SELECT 1 / (CASE WHEN count(*) = cardinality($6::bigint[]) THEN 1 ELSE 0 END) AS held FROM moved;
 -- append × 1
-WITH required AS MATERIALIZED (SELECT value FROM holdfast_meta WHERE name = 'schema' AND value = '15'), moved AS (UPDATE sessions SET seq = $1, chain = $2, updated_at = $3, messages = $4, state_seq = $5 WHERE sessions.no = $6 AND sessions.seq = $7 AND sessions.chain = $8 AND sessions.deleted_at IS NULL AND EXISTS (SELECT FROM required) RETURNING 1), stored AS (INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) VALUES ($9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) THEN left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) ELSE blobs.checksum END RETURNING no, sha256), w1 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES ($22, $23, $24, $25, $26, $27, 'message/added', $28, $29, $30, $31, $32, $33, $34, $35, coalesce((SELECT no FROM stored WHERE sha256 = $36), (SELECT no FROM blobs WHERE sha256 = $36)))) SELECT 1 / count(*) AS held FROM moved;
+WITH required AS MATERIALIZED (SELECT value FROM holdfast_meta WHERE name = 'schema' AND value = '16'), moved AS (UPDATE sessions SET seq = $1, chain = $2, updated_at = $3, messages = $4, state_seq = $5 WHERE sessions.no = $6 AND sessions.seq = $7 AND sessions.chain = $8 AND sessions.deleted_at IS NULL AND EXISTS (SELECT FROM required) RETURNING 1), stored AS (INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) VALUES ($9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, 0, (SELECT n FROM counters WHERE name = 'gc')) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) THEN left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) ELSE blobs.checksum END RETURNING no, sha256), w1 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) VALUES ($22, $23, $24, $25, $26, $27, 'message/added', $28, $29, $30, $31, $32, $33, $34, $35, coalesce((SELECT no FROM stored WHERE sha256 = $36), (SELECT no FROM blobs WHERE sha256 = $36)))) SELECT 1 / count(*) AS held FROM moved;
 -- append × 2
-WITH required AS MATERIALIZED (SELECT value FROM holdfast_meta WHERE name = 'schema' AND value = '15'), locked AS MATERIALIZED (SELECT no FROM sessions WHERE no = ANY($6::bigint[]) ORDER BY no FOR UPDATE), moved AS (UPDATE sessions SET seq = u.c0, chain = u.c1, updated_at = u.c2, messages = u.c3, state_seq = u.c4 FROM ROWS FROM (unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bytea[]), generate_series(1, cardinality($1::bigint[]))) AS u(c0, c1, c2, c3, c4, c5, c6, c7, n) WHERE sessions.no = ANY($6::bigint[]) AND sessions.no = u.c5 AND sessions.seq = u.c6 AND sessions.chain = u.c7 AND sessions.deleted_at IS NULL AND EXISTS (SELECT FROM required) AND (SELECT count(*) FROM locked) >= 0 RETURNING 1), stored AS (INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, 0, (SELECT n FROM counters WHERE name = 'gc') FROM unnest($9::bytea[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bytea[], $16::text[], $17::text[], $18::bigint[], $19::bigint[], $20::bigint[], $21::text[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) THEN left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) ELSE blobs.checksum END RETURNING no, sha256), w1 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, 'message/added', u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, coalesce(of_content.no, (SELECT no FROM blobs WHERE sha256 = u.c14)) FROM ROWS FROM (unnest($22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[], $26::bytea[], $27::bytea[], $28::bigint[], $29::text[], $30::text[], $31::text[], $32::bytea[], $33::bytea[], $34::bigint[], $35::bytea[], $36::bytea[]), generate_series(1, cardinality($22::bigint[]))) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, n) LEFT JOIN stored AS of_content ON of_content.sha256 = u.c14 ORDER BY u.n) SELECT 1 / (CASE WHEN count(*) = cardinality($6::bigint[]) THEN 1 ELSE 0 END) AS held FROM moved;
+WITH required AS MATERIALIZED (SELECT value FROM holdfast_meta WHERE name = 'schema' AND value = '16'), locked AS MATERIALIZED (SELECT no FROM sessions WHERE no = ANY($6::bigint[]) ORDER BY no FOR UPDATE), moved AS (UPDATE sessions SET seq = u.c0, chain = u.c1, updated_at = u.c2, messages = u.c3, state_seq = u.c4 FROM ROWS FROM (unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bytea[]), generate_series(1, cardinality($1::bigint[]))) AS u(c0, c1, c2, c3, c4, c5, c6, c7, n) WHERE sessions.no = ANY($6::bigint[]) AND sessions.no = u.c5 AND sessions.seq = u.c6 AND sessions.chain = u.c7 AND sessions.deleted_at IS NULL AND EXISTS (SELECT FROM required) AND (SELECT count(*) FROM locked) >= 0 RETURNING 1), stored AS (INSERT INTO blobs (sha256, size, media, utf8, form, stored, body, store, key, refs, expires_at, created_at, checksum, pinned, epoch) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, 0, (SELECT n FROM counters WHERE name = 'gc') FROM unnest($9::bytea[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bytea[], $16::text[], $17::text[], $18::bigint[], $19::bigint[], $20::bigint[], $21::text[]) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12) ON CONFLICT (sha256) DO UPDATE SET refs = blobs.refs + excluded.refs, epoch = excluded.epoch, condemned = NULL, expires_at = CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END, checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) THEN left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(CASE WHEN blobs.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL WHEN excluded.expires_at > blobs.expires_at THEN excluded.expires_at ELSE blobs.expires_at END AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) ELSE blobs.checksum END RETURNING no, sha256), w1 AS (INSERT INTO events (session_no, seq, branch, at, body, hash, type, agent_no, role, run, key, sha256, salt, chars, words, content) SELECT u.c0, u.c1, u.c2, u.c3, u.c4, u.c5, 'message/added', u.c6, u.c7, u.c8, u.c9, u.c10, u.c11, u.c12, u.c13, coalesce(of_content.no, (SELECT no FROM blobs WHERE sha256 = u.c14)) FROM ROWS FROM (unnest($22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[], $26::bytea[], $27::bytea[], $28::bigint[], $29::text[], $30::text[], $31::text[], $32::bytea[], $33::bytea[], $34::bigint[], $35::bytea[], $36::bytea[]), generate_series(1, cardinality($22::bigint[]))) AS u(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, n) LEFT JOIN stored AS of_content ON of_content.sha256 = u.c14 ORDER BY u.n) SELECT 1 / (CASE WHEN count(*) = cardinality($6::bigint[]) THEN 1 ELSE 0 END) AS held FROM moved;

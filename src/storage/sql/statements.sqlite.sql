@@ -813,6 +813,26 @@ SELECT DISTINCT f.scope, f.item FROM metadata_fields f LEFT JOIN memories m ON m
     ORDER BY value, item LIMIT CAST(? AS INTEGER);
 -- index.messages
 SELECT m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, m.sha256, CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, CASE WHEN m.content IS NULL THEN 0 ELSE b.form END AS form, coalesce(m.words, b.body) AS body, coalesce(b.store, '') AS store, b.key AS blob_key FROM (SELECT * FROM events WHERE no > ? AND no <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL ORDER BY no LIMIT CAST(? AS INTEGER)) m JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.no;
+-- index.keys
+SELECT no, salt FROM events WHERE no > ? AND no <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL ORDER BY no LIMIT CAST(? AS INTEGER);
+-- index.state
+SELECT k.epoch, k.indexed, k.settled, (SELECT coalesce(max(no), 0) FROM events) AS newest, k.language, s.segment, s.low, s.high, s.version, s.dropped, s.units, s.items, s.removed, s.bytes, s.language AS segment_language, s.tokeniser AS segment_tokeniser FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind WHERE k.kind = ? ORDER BY s.low, s.segment;
+-- index.stats
+SELECT k.language, count(s.segment) AS segments, CAST(coalesce(sum(s.items), 0) AS BIGINT) AS items, CAST(coalesce(sum(s.units - s.removed), 0) AS BIGINT) AS units, CAST(coalesce(sum(s.bytes), 0) AS BIGINT) AS bytes, (SELECT count(*) FROM events e WHERE e.agent_no IS NOT NULL AND e.erased_seq IS NULL AND (e.no > (SELECT i.indexed FROM index_kinds i WHERE i.kind = 'messages') OR EXISTS (SELECT 1 FROM index_segments d WHERE d.kind = 'messages' AND d.dropped = 1 AND e.no > d.low AND e.no <= d.high))) AS pending FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind AND s.dropped = 0 WHERE k.kind = ? GROUP BY k.kind, k.language;
+-- index.version
+SELECT version FROM index_segments WHERE kind = ? AND segment = ? AND dropped = 0;
+-- index.directory
+SELECT p.page, p.first FROM index_pages p JOIN index_segments s ON s.kind = p.kind AND s.segment = p.segment WHERE p.kind = ? AND p.segment = ? AND s.version = ? AND s.dropped = 0 AND p.page >= 0 ORDER BY p.page;
+-- index.page
+SELECT p.body FROM index_pages p JOIN index_segments s ON s.kind = p.kind AND s.segment = p.segment WHERE p.kind = ? AND p.segment = ? AND s.version = ? AND s.dropped = 0 AND p.page = ?;
+-- index.pages
+SELECT p.page, p.first, p.body FROM index_pages p JOIN index_segments s ON s.kind = p.kind AND s.segment = p.segment WHERE p.kind = ? AND p.segment = ? AND s.version = ? AND s.dropped = 0 AND p.page >= ? AND p.page < ? ORDER BY p.page LIMIT CAST(? AS INTEGER);
+-- index.items
+SELECT group_no, item FROM index_items WHERE kind = ? AND segment = ? AND (group_no, item) > (?, ?) ORDER BY group_no, item LIMIT CAST(? AS INTEGER);
+-- index.pendingItems
+SELECT group_no, item FROM index_items WHERE kind = ? AND segment IS NULL AND (group_no, item) > (?, ?) ORDER BY group_no, item LIMIT CAST(? AS INTEGER);
+-- index.segmentOf
+SELECT segment FROM index_items WHERE kind = ? AND group_no = ? AND item = ?;
 -- vectors.collection
 
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at AS generation_at
@@ -1077,6 +1097,8 @@ UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE se
 DELETE FROM annotations WHERE session_no = ? AND seq = ?;
 -- row.events.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND seq = ? AND erased_seq IS NULL AND words IS NOT NULL);
+-- row.events.dropSegments
+UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND seq = ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
 -- messages.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL);
 -- run.unindex
@@ -1087,6 +1109,12 @@ DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), 
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND run = ? AND seq >= ? AND seq <= ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL);
 -- saved.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '') AND words IS NOT NULL);
+-- messages.dropSegments
+UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+-- run.dropSegments
+UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+-- allMessages.dropSegments
+UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
 -- turns.dropAll
 DELETE FROM turns WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
 -- evals.dropAll
@@ -1325,6 +1353,46 @@ DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item IN (SELECT 
 DELETE FROM embedding_failures WHERE kind = ? AND scope = ?;
 -- failures.retry
 UPDATE embedding_failures SET due_at = 0, attempts = 0 WHERE kind = ?;
+-- index.advance
+UPDATE index_kinds SET epoch = epoch + ?, indexed = ?, language = ? WHERE kind = ?;
+-- index.bump
+UPDATE index_kinds SET epoch = epoch + 1 WHERE kind = ?;
+-- index.settle
+UPDATE index_kinds SET settled = (SELECT coalesce(max(no), 0) FROM events) WHERE kind = 'messages';
+-- index.dropSegment
+DELETE FROM index_segments WHERE kind = ? AND segment = ?;
+-- index.dropPages
+DELETE FROM index_pages WHERE kind = ? AND segment = ?;
+-- index.moveItems
+UPDATE index_items SET segment = ? WHERE kind = ? AND segment = ?;
+-- index.removeDropped
+DELETE FROM index_pages WHERE kind = 'messages' AND segment IN (SELECT s.segment FROM index_segments s WHERE s.kind = 'messages' AND s.dropped = 1);
+-- index.unmark
+UPDATE index_segments SET marked = 0 WHERE kind = 'messages' AND marked = 1;
+-- index.removeBeyond
+DELETE FROM index_pages WHERE kind = 'messages' AND segment IN (SELECT s.segment FROM index_segments s WHERE s.kind = 'messages' AND s.low >= (SELECT coalesce(max(no), 0) FROM events));
+-- index.dropBeyond
+DELETE FROM index_segments WHERE kind = 'messages' AND low >= (SELECT coalesce(max(no), 0) FROM events);
+-- index.shorten
+UPDATE index_segments SET high = (SELECT coalesce(max(no), 0) FROM events) WHERE kind = 'messages' AND high > (SELECT coalesce(max(no), 0) FROM events);
+-- index.shortenKind
+UPDATE index_kinds SET indexed = CASE WHEN indexed > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE indexed END, settled = CASE WHEN settled > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE settled END WHERE kind = 'messages';
+-- index.dropPagesOfItem
+DELETE FROM index_pages WHERE kind = ? AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item = ?);
+-- index.dropSegmentOfItem
+DELETE FROM index_segments WHERE kind = ? AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item = ?);
+-- index.pendSegmentOfItem
+UPDATE index_items SET segment = NULL WHERE kind = ? AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item = ?);
+-- index.removeItem
+DELETE FROM index_items WHERE kind = ? AND group_no = ? AND item = ?;
+-- index.dropPagesOfGroup
+DELETE FROM index_pages WHERE kind = ? AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.segment IS NOT NULL);
+-- index.dropSegmentsOfGroup
+DELETE FROM index_segments WHERE kind = ? AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.segment IS NOT NULL);
+-- index.pendSegmentsOfGroup
+UPDATE index_items SET segment = NULL WHERE kind = ? AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.segment IS NOT NULL);
+-- index.removeGroup
+DELETE FROM index_items WHERE kind = ? AND group_no = ?;
 -- session.id
 SELECT id AS value FROM sessions WHERE id = ?;
 -- session.version
@@ -1423,6 +1491,8 @@ SELECT change AS value FROM vector_collections WHERE no = ?;
 SELECT no AS value FROM vector_collections WHERE name = ?;
 -- generation.tail
 SELECT CAST(packed AS TEXT) || ':' || CAST(removals AS TEXT) AS value FROM vector_generations WHERE collection_no = ? AND generation = ?;
+-- index.epoch
+SELECT epoch AS value FROM index_kinds WHERE kind = ?;
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at, version FROM sessions WHERE id = ?;
 SELECT no, id FROM agents WHERE id = ?;
 SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = no) THEN 1 ELSE 0 END AS kept FROM blobs WHERE sha256 = ?;
@@ -1531,6 +1601,22 @@ INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no 
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?);
 -- embedding_failures.insert × 2
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
+-- index_kinds.insert × 1
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?);
+-- index_kinds.insert × 2
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
+-- index_segments.insert × 1
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- index_segments.insert × 2
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- index_pages.insert × 1
+INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?);
+-- index_pages.insert × 2
+INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
+-- index_items.insert × 1
+INSERT INTO index_items (kind, group_no, item, segment) VALUES (?, ?, ?, ?);
+-- index_items.insert × 2
+INSERT INTO index_items (kind, group_no, item, segment) VALUES (?, ?, ?, ?), (?, ?, ?, ?);
 -- metadata_fields.insert × 1
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?);
 -- metadata_fields.insert × 2
@@ -1703,6 +1789,22 @@ INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no 
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, scope, item) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, reason = excluded.reason, at = excluded.at;
 -- embedding_failures.put × 2
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, scope, item) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, reason = excluded.reason, at = excluded.at;
+-- index_kinds.put × 1
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language;
+-- index_kinds.put × 2
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language;
+-- index_segments.put × 1
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, language = excluded.language, tokeniser = excluded.tokeniser;
+-- index_segments.put × 2
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, language = excluded.language, tokeniser = excluded.tokeniser;
+-- index_pages.put × 1
+INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, segment, page) DO UPDATE SET first = excluded.first, body = excluded.body;
+-- index_pages.put × 2
+INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (kind, segment, page) DO UPDATE SET first = excluded.first, body = excluded.body;
+-- index_items.put × 1
+INSERT INTO index_items (kind, group_no, item, segment) VALUES (?, ?, ?, ?) ON CONFLICT (kind, group_no, item) DO UPDATE SET segment = excluded.segment;
+-- index_items.put × 2
+INSERT INTO index_items (kind, group_no, item, segment) VALUES (?, ?, ?, ?), (?, ?, ?, ?) ON CONFLICT (kind, group_no, item) DO UPDATE SET segment = excluded.segment;
 -- metadata_fields.put × 1
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, scope, path, value, item) DO NOTHING;
 -- metadata_fields.put × 2
@@ -1875,6 +1977,22 @@ DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?
 DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item = ?;
 -- embedding_failures.remove × 2
 DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item = ?;
+-- index_kinds.remove × 1
+DELETE FROM index_kinds WHERE kind = ?;
+-- index_kinds.remove × 2
+DELETE FROM index_kinds WHERE kind = ?;
+-- index_segments.remove × 1
+DELETE FROM index_segments WHERE kind = ? AND segment = ?;
+-- index_segments.remove × 2
+DELETE FROM index_segments WHERE kind = ? AND segment = ?;
+-- index_pages.remove × 1
+DELETE FROM index_pages WHERE kind = ? AND segment = ? AND page = ?;
+-- index_pages.remove × 2
+DELETE FROM index_pages WHERE kind = ? AND segment = ? AND page = ?;
+-- index_items.remove × 1
+DELETE FROM index_items WHERE kind = ? AND group_no = ? AND item = ?;
+-- index_items.remove × 2
+DELETE FROM index_items WHERE kind = ? AND group_no = ? AND item = ?;
 -- metadata_fields.remove × 1
 DELETE FROM metadata_fields WHERE kind = ? AND scope = ? AND path = ? AND value = ? AND item = ?;
 -- metadata_fields.remove × 2

@@ -73,6 +73,7 @@ const CHANGES = [
   metadata.statements,
   vectors.statements,
   embeddings.statements,
+  textIndex.statements,
 ] as const;
 
 const USUAL_CHANGES = [inlineContent.statements, sessions.statements];
@@ -93,6 +94,7 @@ const CHECKS = [
   blobs.guards,
   inlineContent.guards,
   vectors.guards,
+  textIndex.guards,
 ] as const;
 
 const USUAL_CHECKS = [sessions.guards, history.guards];

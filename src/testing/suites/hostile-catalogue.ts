@@ -15,7 +15,7 @@ export type NounName = keyof typeof CATALOGUE;
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
 /** Verbs of the store itself are its own members. */
-const OF_STORE: readonly NounName[] = ["stats", "query", "search", "trace", "check", "handle"];
+const OF_STORE: readonly NounName[] = ["stats", "query", "search", "trace", "check", "reindex", "handle"];
 
 export async function makeExamples(store: Holdfast): Promise<Examples> {
   await store.sessions.create({ id: "chat" });

@@ -1,0 +1,82 @@
+// What the store says of the index of one kind: its segments, and up to where items are in them. One statement reads it, so that it is
+// of one moment.
+import type { IndexStateRow } from "../../contracts/storage/index-queries.ts";
+import type { Storage } from "../../contracts/storage/storage.ts";
+import { TEXT_LANGUAGES, type TextLanguage } from "../text/stem.ts";
+import { TOKENISER_VERSION } from "../text/tokenise.ts";
+import type { IndexKind } from "./reader.ts";
+
+export interface SegmentRecord {
+  readonly segment: number;
+  /** Of messages: the segment has those whose events have numbers above `low`, up to `high`. */
+  readonly low: number;
+  readonly high: number;
+  /** The epoch in which it was last changed. */
+  readonly version: number;
+  /** Its pages are gone, because an item of it was erased: its other items are pending. */
+  readonly isDropped: boolean;
+  /** Units, those that were removed included. */
+  readonly units: number;
+  readonly items: number;
+  readonly removed: number;
+  readonly bytes: number;
+  readonly language: string;
+  readonly tokeniser: number;
+}
+
+export interface IndexState {
+  readonly kind: IndexKind;
+  /** Counts the changes of segments and the erasures: a change is made of what was read in the same epoch, or not at all. */
+  readonly epoch: number;
+  /** The number of the last event whose message is in a segment. */
+  readonly indexed: number;
+  /** Up to this number no further event can be added. */
+  readonly settled: number;
+  /** The number of the newest event. */
+  readonly newest: number;
+  /** null until the first segment is written. */
+  readonly language: TextLanguage | null;
+  readonly segments: readonly SegmentRecord[];
+}
+
+export async function readState(storage: Storage, kind: IndexKind): Promise<IndexState> {
+  const rows = await storage.query("index.state", { kind });
+  const [first] = rows;
+  if (first === undefined) throw new Error(`bug: the store has no index of ${kind}`);
+  const { epoch, indexed, settled, newest, language } = first;
+  return {
+    kind,
+    epoch,
+    indexed,
+    settled,
+    newest,
+    language: TEXT_LANGUAGES.find((one) => one === language) ?? null,
+    segments: rows.flatMap(segmentOf),
+  };
+}
+
+function segmentOf(row: IndexStateRow): readonly SegmentRecord[] {
+  if (row.segment === null) return [];
+  const { segment, low, high, version, dropped, units, items, removed, bytes, segment_language, segment_tokeniser } =
+    row;
+  return [
+    {
+      segment,
+      low: Number(low),
+      high: Number(high),
+      version: Number(version),
+      isDropped: dropped === 1,
+      units: Number(units),
+      items: Number(items),
+      removed: Number(removed),
+      bytes: Number(bytes),
+      language: String(segment_language),
+      tokeniser: Number(segment_tokeniser),
+    },
+  ];
+}
+
+/** Whether the segment was made by another tokeniser or for another language: it still answers, and is made again. */
+export function isOutdated({ isDropped, language, tokeniser }: SegmentRecord, now: TextLanguage): boolean {
+  return !isDropped && (language !== now || tokeniser !== TOKENISER_VERSION);
+}

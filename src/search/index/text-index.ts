@@ -1,0 +1,153 @@
+// The text index of one kind in one handle: opens snapshots of it, and keeps in memory what several snapshots share.
+
+import { HoldfastError } from "../../contracts/errors.ts";
+import type { Storage } from "../../contracts/storage/storage.ts";
+import { TimeSlice } from "../../core/time-slice.ts";
+import type { TextLanguage } from "../text/stem.ts";
+import { PageCache } from "./page-cache.ts";
+import { joinParts } from "./parts.ts";
+import { type PendingUnit, pendingPart, unitsOf } from "./pending.ts";
+import type { IndexSnapshot } from "./reader.ts";
+import { type LoadedSegment, loadSegment, segmentPart } from "./segment-part.ts";
+import type { IndexSource, PendingCache } from "./source.ts";
+import { StaleSnapshot } from "./stale.ts";
+import { type IndexState, readState, type SegmentRecord } from "./state.ts";
+import type { IndexItem } from "./units.ts";
+import { IndexWriter, type RebuildOptions } from "./writer.ts";
+
+/** How often a snapshot is opened again because segments were changed meanwhile. */
+const ATTEMPTS = 20;
+
+/** So many items are read and cut at once for a snapshot; more are put into segments before. */
+const PENDING_MAX = 2048;
+
+export class TextIndex {
+  readonly source: IndexSource;
+  readonly #storage: Storage;
+  readonly #language: TextLanguage;
+  readonly writer: IndexWriter;
+  readonly #pages = new PageCache();
+  readonly #segments = new Map<number, LoadedSegment>();
+  #pending: CachedUnits;
+
+  /** The language is that of the first segments of a store; later it is in the store. */
+  constructor(storage: Storage, source: IndexSource, language: TextLanguage) {
+    this.source = source;
+    this.#storage = storage;
+    this.#language = language;
+    this.#pending = this.#emptyCache(language);
+    this.writer = new IndexWriter(storage, source);
+  }
+
+  /** The language of the words that are indexed, and of queries. */
+  #languageOf({ language }: IndexState): TextLanguage {
+    return language ?? this.#language;
+  }
+
+  /** Reads a snapshot, and again if segments were changed before the work had read all it needed. */
+  async read<T>(work: (snapshot: IndexSnapshot) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work(await this.open());
+      } catch (error) {
+        if (!(error instanceof StaleSnapshot) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** The language of queries now. */
+  async readLanguage(): Promise<TextLanguage> {
+    return this.#languageOf(await readState(this.#storage, this.source.kind));
+  }
+
+  async open(): Promise<IndexSnapshot> {
+    let state = await readState(this.#storage, this.source.kind);
+    if ((await this.source.countPending(state, PENDING_MAX)) >= PENDING_MAX) {
+      await this.#writePending();
+      state = await readState(this.#storage, this.source.kind);
+    }
+    const segments = state.segments.filter(({ isDropped, units, removed }) => !isDropped && units > removed);
+    this.#forgetOthers(segments);
+    const parts = [];
+    for (const record of segments) {
+      parts.push(segmentPart(this.#storage, this.source.kind, await this.#load(record), this.#pages));
+    }
+    const language = this.#languageOf(state);
+    if (language !== this.#pending.language) this.#pending = this.#emptyCache(language);
+    const pending = await this.source.readPending(state, this.#pending);
+    if (pending.length > 0) parts.push(pendingPart(pending));
+    return joinParts(this.source.kind, parts);
+  }
+
+  /** So many texts would be cut again by every process. If they cannot be written, they are cut for this snapshot. */
+  async #writePending(): Promise<void> {
+    try {
+      await this.writer.run({ least: PENDING_MAX, language: this.#language });
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === "Closed") throw error;
+      this.#storage.environment.log("warn", "search.index.write", { error: String(error) });
+    }
+  }
+
+  #forgetOthers(segments: readonly SegmentRecord[]): void {
+    const versions = new Map(segments.map(({ segment, version }) => [segment, version]));
+    let isSame = true;
+    for (const [segment, { record }] of this.#segments) {
+      if (versions.get(segment) === record.version) continue;
+      this.#segments.delete(segment);
+      isSame = false;
+    }
+    if (!isSame) this.#pages.retain(this.source.kind, segments);
+  }
+
+  async #load(record: SegmentRecord): Promise<LoadedSegment> {
+    const known = this.#segments.get(record.segment);
+    if (known?.record.version === record.version) return known;
+    const loaded = await loadSegment(this.#storage, this.source.kind, record);
+    this.#segments.set(record.segment, loaded);
+    return loaded;
+  }
+
+  /** Makes all segments anew, and then one of what is pending. */
+  reindex(options: Omit<RebuildOptions, "fallback">): Promise<void> {
+    this.forget();
+    return this.writer.rebuildAll({ ...options, fallback: this.#language });
+  }
+
+  /** Called when this handle has erased something: no word of it stays in memory. */
+  forget(): void {
+    this.#pages.clear();
+    this.#segments.clear();
+    this.#pending = this.#emptyCache(this.#pending.language);
+  }
+
+  #emptyCache(language: TextLanguage): CachedUnits {
+    return new CachedUnits(language, new TimeSlice(this.#storage.environment));
+  }
+}
+
+/** Units of pending items that were cut before, for one language. */
+class CachedUnits implements PendingCache {
+  readonly language: TextLanguage;
+  readonly #units = new Map<string, readonly PendingUnit[]>();
+  readonly #slice: TimeSlice;
+
+  constructor(language: TextLanguage, slice: TimeSlice) {
+    this.language = language;
+    this.#slice = slice;
+  }
+
+  get(key: string): readonly PendingUnit[] | undefined {
+    return this.#units.get(key);
+  }
+
+  async add(key: string, item: IndexItem): Promise<readonly PendingUnit[]> {
+    const units = await unitsOf(item, this.language, this.#slice);
+    this.#units.set(key, units);
+    return units;
+  }
+
+  keep(keys: ReadonlySet<string>): void {
+    for (const key of this.#units.keys()) if (!keys.has(key)) this.#units.delete(key);
+  }
+}

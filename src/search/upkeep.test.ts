@@ -1,0 +1,65 @@
+// The text index of an open store: written in the background, made anew by reindex, and left out by search: false.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
+import { open } from "../open.ts";
+
+const scope = { session: "s", agent: "a" };
+const numbered = (count: number, word: string) =>
+  Array.from({ length: count }, (_, at) => ({ role: "user" as const, content: `${word} number${at}` }));
+
+describe.each(ENGINES)("the text index of a store on $name", (engine) => {
+  let ground: EngineStore;
+  beforeEach(async () => {
+    ground = await engine.fresh();
+  });
+  afterEach(() => ground.end());
+
+  test("TI3 is written in the background after many messages, and close() does not wait for all of it", async () => {
+    const hf = await open(ground.url);
+    for (let batch = 0; batch < 3; batch++) await hf.history.appendMany(scope, numbered(500, `batch${batch}`));
+    for (let tries = 0; (await hf.stats()).textIndex.segments === 0; tries++) {
+      expect(tries).toBeLessThan(2000);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const { textIndex } = await hf.stats();
+    expect(textIndex.items + textIndex.pending).toBe(1500);
+    expect(textIndex.language).toBe("english");
+    const { hits } = await hf.search("batch2 number499");
+    expect(hits[0]?.snippet.text).toBe("batch2 number499");
+    await hf.close();
+  });
+
+  test("TI3 is left alone with search: false, and such a handle cannot search", async () => {
+    const hf = await open(ground.url, { search: false });
+    await hf.history.appendMany(scope, numbered(1000, "cats"));
+    await hf.history.appendMany(scope, numbered(200, "cats"));
+    expect((await hf.stats()).textIndex).toMatchObject({ segments: 0, bytes: 0, pending: 1200 });
+    await expect(hf.search("cats")).rejects.toMatchObject({ code: "Conflict" });
+    await expect(hf.reindex()).rejects.toMatchObject({ code: "Conflict" });
+    await hf.close();
+    const other = await open(ground.url);
+    expect((await other.search("number1000")).hits).toHaveLength(0);
+    expect((await other.search("number999")).hits[0]?.snippet.text).toBe("cats number999");
+    await other.close();
+  });
+
+  test("TI4 reindex repairs damaged pages, and changes the language", async () => {
+    const hf = await open(ground.url, { search: { language: "none" } });
+    await hf.history.appendMany(scope, numbered(20, "cats"));
+    const progress: number[] = [];
+    const report = await hf.reindex({ onProgress: ({ units, total }) => progress.push(units, total) });
+    expect(report).toMatchObject({ language: "none", items: 20, pending: 0 });
+    expect((await hf.search("cat")).hits).toHaveLength(0);
+    await hf.close();
+
+    await ground.driver.transact(function* () {
+      yield { statements: [{ kind: "query", sql: "UPDATE index_pages SET body = first", params: [] }], last: true };
+    });
+    const again = await open(ground.url);
+    await expect(again.search("cats")).rejects.toMatchObject({ code: "StoreCorrupted" });
+    expect(await again.reindex({ language: "english" })).toMatchObject({ language: "english", items: 20 });
+    expect((await again.search("cat", { limit: 100 })).hits).toHaveLength(20);
+    await expect(again.reindex({ signal: AbortSignal.abort() })).rejects.toThrow();
+    await again.close();
+  });
+});

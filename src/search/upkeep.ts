@@ -1,0 +1,45 @@
+// Keeps the text index of an open store: what core/index-schedule.ts drives in the background, and reindex.
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { Reindexing, TextLanguage } from "../contracts/text-index.ts";
+import { REINDEX_VERBS } from "../contracts/verbs/store.ts";
+import type { IndexUpkeep } from "../core/index-schedule.ts";
+import { readTextIndexStats } from "../core/index-stats.ts";
+import { bindVerbs } from "../core/verbs.ts";
+import { textIndexOf } from "./index/snapshot.ts";
+import { searchIsOff } from "./search-off.ts";
+
+interface IndexPart {
+  readonly verbs: Reindexing;
+  readonly upkeep: IndexUpkeep;
+}
+
+/** `search` is null if the store was opened without. */
+export function createUpkeep(
+  storage: Storage,
+  payloads: Payloads,
+  search: { readonly language: TextLanguage } | null,
+): IndexPart {
+  const language = search?.language ?? "english";
+  const index = textIndexOf(storage, "messages", { payloads, language });
+  const verbs: Reindexing = bindVerbs(REINDEX_VERBS, null, {
+    reindex: async (options) => {
+      if (search === null) throw searchIsOff();
+      await index.reindex(options);
+      return readTextIndexStats(storage);
+    },
+  });
+  const upkeep: IndexUpkeep = {
+    run: async (least) => {
+      try {
+        await index.writer.run({ least, language });
+      } catch (error) {
+        // A later run does it, or a search.
+        storage.environment.log("warn", "search.index.write", { error: String(error) });
+      }
+    },
+    forget: () => index.forget(),
+    stop: () => index.writer.stop(),
+  };
+  return { verbs, upkeep };
+}
