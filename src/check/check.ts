@@ -16,6 +16,7 @@ import { checkEngine, type EngineOutcome } from "./engine.ts";
 import { Findings, type IssueReporter } from "./findings.ts";
 import { kindsOf } from "./kinds.ts";
 import { compareLinks } from "./links.ts";
+import { checkMemories } from "./memories.ts";
 import { PAGE } from "./pages.ts";
 import { Progress } from "./progress.ts";
 import { checkReferences } from "./references.ts";
@@ -165,6 +166,7 @@ async function checkStore(run: CheckRun, mode: CheckReport["mode"]): Promise<Che
     checkTasks,
     checkAgents,
     checkBlocks,
+    checkMemories,
     checkStoreChecksums,
   ]) {
     await checkPart(run, [], (reporter) => check(storage, reporter));

@@ -57,6 +57,16 @@ export async function checkStoreChecksums(storage: Storage, reporter: IssueRepor
     firstVersion,
     ({ block_id, version }) => `${block_id}#${version}`,
   );
+  await checkTable(storage, reporter, "memory_scopes", { no: BEFORE_ALL }, ({ namespace }) => namespace);
+  await checkTable(storage, reporter, "memories", { no: BEFORE_ALL }, ({ id }) => id);
+  const firstChange = { memory_id: "", version: BEFORE_ALL };
+  await checkTable(
+    storage,
+    reporter,
+    "memory_changes",
+    firstChange,
+    ({ memory_id, version }) => `${memory_id}#${version}`,
+  );
   await checkTable(storage, reporter, "segments", { id: "" }, ({ id }) => id);
   await checkTable(
     storage,

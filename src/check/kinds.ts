@@ -294,6 +294,11 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
       "the index of metadata differs from the metadata of a document, so that filters may find the wrong documents",
     hint: REBUILD,
   },
+  "memory-wrong": {
+    mode: "quick",
+    meaning: "a memory, its scope, its changes and its entries in the index of metadata do not fit together",
+    hint: `If only entries of metadata_fields are wrong, save the memory again with its metadata. Otherwise: ${RESTORE}`,
+  },
   "index-damaged": {
     mode: "deep",
     meaning: "an index of the database does not have exactly the rows of its table",

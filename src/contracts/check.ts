@@ -82,6 +82,7 @@ export type CheckKind =
   | "collection-wrong"
   | "vector-page-wrong"
   | "metadata-index-wrong"
+  | "memory-wrong"
   // the engine
   | "index-damaged"
   | "page-damaged"

@@ -100,7 +100,7 @@ export function insertChange(
 
 const CHANGES: readonly MemoryChange["change"][] = ["created", "saved", "touched", "superseded", "restored"];
 
-const CHANGE_COLUMNS = {
+export const CHANGE_COLUMNS = {
   version: whole,
   change: oneOf(CHANGES),
   at: whole,

@@ -4,7 +4,7 @@ import type { CaseContext } from "./suite.ts";
 
 export type Everything = Pick<
   CaseContext,
-  "agents" | "sessions" | "history" | "state" | "tasks" | "blobs" | "log" | "lineage"
+  "agents" | "sessions" | "history" | "state" | "tasks" | "memory" | "blobs" | "log" | "lineage"
 >;
 
 export interface FilledStore {
@@ -95,12 +95,17 @@ async function abortOne({ lineage, history }: Everything, session: string): Prom
   return (await lineage.turns.abort(turn.id, { vars: { half: true } })).id;
 }
 
-/** Creates rows outside of that session: agents and their blocks, boards, blobs of every form, and deleted sessions. */
-async function fillAround({ agents, tasks, blobs, sessions, history }: Everything): Promise<void> {
+/** Creates rows outside of that session: agents and their blocks, memories, boards, blobs of every form, and deleted sessions. */
+async function fillAround({ agents, tasks, memory, blobs, sessions, history }: Everything): Promise<void> {
   await agents.create({ id: "ada", name: "Ada" });
   await agents.saveBlocks("ada", [{ label: "facts", value: "Ada likes tea" }]);
   await agents.appendBlock("ada", "facts", ", and cake");
   await tasks.create("board", ["first", "second"], { agent: "ada" });
+  const home = { subject: "Ada", attribute: "home", metadata: { sure: true, tags: ["a", "b"] } };
+  await memory.save("Ada lives in Paris", { agent: "ada", ...home, source: { session: "chat" } });
+  const rome = await memory.save("Ada lives in Rome", { agent: "ada", ...home, value: "Rome", importance: 0.9 });
+  await memory.touch(rome.id, { agent: "ada" });
+  await memory.save("a note for a while", { namespace: "notes", ttlMs: 3_600_000 });
   const image = await blobs.store(new Uint8Array([1, 2, 3]), { mediaType: "image/png", ttlMs: 60_000 });
   await history.append(
     { session: "images", agent: "ada" },

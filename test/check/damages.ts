@@ -159,6 +159,9 @@ export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, PlantDam
       "INSERT INTO vector_pages (collection_no, generation, first_item, change, codes) SELECT no, 1, 1, 1, ? FROM vector_collections",
       new Uint8Array(20),
     ),
-  "metadata-index-wrong": sql("DELETE FROM metadata_fields WHERE item = (SELECT item FROM documents WHERE id = 'tea')"),
+  "metadata-index-wrong": sql(
+    "DELETE FROM metadata_fields WHERE kind = 'documents' AND item = (SELECT item FROM documents WHERE id = 'tea')",
+  ),
+  "memory-wrong": sql("DELETE FROM metadata_fields WHERE kind = 'memories'"),
   "blob-refs-wrong": sql(`UPDATE blobs SET refs = refs + 1 WHERE no = (SELECT payload FROM annotations WHERE ${CHAT})`),
 };

@@ -12,6 +12,7 @@ export async function readAll(hf: Holdfast): Promise<Readings> {
   readings.sessions = JSON.stringify(items);
   for (const { id } of items) readings[`session ${id}`] = JSON.stringify(await readSession(hf, id));
   readings.agents = JSON.stringify(await readAgents(hf));
+  readings.memories = JSON.stringify(await readMemories(hf));
   readings.blobs = JSON.stringify(await readBlobs(hf));
   readings.runs = JSON.stringify(await readRuns(hf));
   readings.captures = JSON.stringify(await readCaptures(hf));
@@ -63,6 +64,20 @@ async function readAgents(hf: Holdfast): Promise<unknown> {
     }
   }
   return [items, blocks];
+}
+
+async function readMemories(hf: Holdfast): Promise<unknown> {
+  const { items } = await hf.memory.scopes();
+  const scopes = [];
+  for (const { namespace, agent } of items) {
+    const scope = { namespace, ...(agent === null ? {} : { agent }) };
+    const memories = (await hf.memory.list({ ...scope, superseded: true })).items;
+    const histories = [];
+    for (const { id } of memories) histories.push((await hf.memory.history(id, scope)).items);
+    const words = memories.map(({ content }) => content).join(" ");
+    scopes.push([memories, histories, await hf.memory.search(words, { ...scope, superseded: true, at: 0 })]);
+  }
+  return [items, scopes, await hf.memory.status()];
 }
 
 async function readBlobs(hf: Holdfast): Promise<unknown> {

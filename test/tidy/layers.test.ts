@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 
 /** The nouns, lowest first: files of a noun import only those of nouns before it. */
 const NOUN_ORDER =
-  "log state blobs history sessions tasks agents runs captures vectors embeddings check archive query stats search memory graph".split(
+  "log state blobs history sessions tasks agents runs captures vectors embeddings search memory check archive query stats graph".split(
     " ",
   );
 

@@ -10,6 +10,9 @@ export interface StoreKeys {
   readonly agent_blocks: { readonly agent_no: number; readonly ord: number };
   readonly blocks: { readonly id: string };
   readonly block_versions: { readonly block_id: string; readonly version: number };
+  readonly memory_scopes: { readonly no: number };
+  readonly memories: { readonly no: number };
+  readonly memory_changes: { readonly memory_id: string; readonly version: number };
   readonly segments: { readonly id: string };
   readonly segment_frames: { readonly segment_id: string; readonly start: number };
   readonly blobs: { readonly no: number };
@@ -23,6 +26,8 @@ export interface StoreKeys {
 interface StoreNames {
   readonly agents: { readonly id: string };
   readonly agent_blocks: { readonly block_id: string };
+  readonly memory_scopes: { readonly namespace: string };
+  readonly memories: { readonly id: string };
   readonly blobs: { readonly sha256: Uint8Array };
   readonly vector_collections: { readonly name: string };
   readonly documents: { readonly id: string };

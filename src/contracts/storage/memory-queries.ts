@@ -102,9 +102,11 @@ export interface MemoryQueries {
     Omit<MemoryRow, "namespace" | "agent"> & {
       readonly namespace: string | null;
       readonly agent: string | null;
-      /** The highest version among its changes, how many there are, and the times of the first and of the last. */
+      /** The highest version among its changes, and how many there are. */
       readonly newest: number | null;
       readonly changes: number;
+      /** How many entries of the index of metadata it has. */
+      readonly fields: number;
     }
   >;
   "check.memoryChanges": Read<

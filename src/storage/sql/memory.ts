@@ -101,7 +101,8 @@ export const queries = () => ({
     "SELECT count(DISTINCT h.memory_id) AS n FROM memory_changes h WHERE h.session IS NOT NULL AND h.session = :session",
   "check.memories":
     `SELECT ${COLUMNS}, (SELECT max(h.version) FROM memory_changes h WHERE h.memory_id = m.id) AS newest, ` +
-    "(SELECT count(*) FROM memory_changes h WHERE h.memory_id = m.id) AS changes " +
+    "(SELECT count(*) FROM memory_changes h WHERE h.memory_id = m.id) AS changes, " +
+    "(SELECT count(*) FROM metadata_fields f WHERE f.kind = 'memories' AND f.scope = m.scope_no AND f.item = m.no) AS fields " +
     "FROM memories m LEFT JOIN memory_scopes s ON s.no = m.scope_no WHERE m.no > :after ORDER BY m.no LIMIT :limit",
   "check.memoryChanges":
     "SELECT r.memory_id, r.version, r.change, r.at, r.by_id, r.session, r.message, r.run, m.id AS memory FROM memory_changes r " +

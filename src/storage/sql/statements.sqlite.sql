@@ -720,6 +720,12 @@ SELECT r.agent_no, r.ord, r.block_id, CASE WHEN (r.checksum IS NOT NULL AND r.ch
 SELECT r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('blocks', r.id, r.label, r.char_limit, r.description, r.read_only, r.version, r.created_at, r.updated_at)) THEN 1 ELSE 0 END AS proven FROM blocks r WHERE r.id > ? ORDER BY r.id LIMIT CAST(? AS INTEGER);
 -- checksums.block_versions
 SELECT r.block_id, r.version, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('block_versions', r.block_id, r.version, (SELECT x.sha256 FROM blobs x WHERE x.no = r.value), r.edit, r.at)) THEN 1 ELSE 0 END AS proven FROM block_versions r WHERE (r.block_id, r.version) > (?, ?) ORDER BY r.block_id, r.version LIMIT CAST(? AS INTEGER);
+-- checksums.memory_scopes
+SELECT r.no, r.namespace, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('memory_scopes', r.namespace, r.agent)) THEN 1 ELSE 0 END AS proven FROM memory_scopes r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
+-- checksums.memories
+SELECT r.no, r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('memories', r.id, r.scope_no, r.digest, r.subject_key, r.fact_key, r.content, r.kind, r.subject, r.attribute, r.value, r.importance, r.metadata, r.valid_from, r.valid_to, r.recorded_at, r.confirmations, r.confirmed_at, r.expires_at, r.superseded_by, r.superseded_from, r.version)) THEN 1 ELSE 0 END AS proven FROM memories r WHERE r.no > ? ORDER BY r.no LIMIT CAST(? AS INTEGER);
+-- checksums.memory_changes
+SELECT r.memory_id, r.version, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('memory_changes', r.memory_id, r.version, r.change, r.at, r.by_id, r.session, r.message, r.run)) THEN 1 ELSE 0 END AS proven FROM memory_changes r WHERE (r.memory_id, r.version) > (?, ?) ORDER BY r.memory_id, r.version LIMIT CAST(? AS INTEGER);
 -- checksums.segments
 SELECT r.id, CASE WHEN (r.checksum IS NOT NULL AND r.checksum = holdfast_checksum('segments', r.id, r.sealed, r.sha256, r.created_at, r.touched_at)) THEN 1 ELSE 0 END AS proven FROM segments r WHERE r.id > ? ORDER BY r.id LIMIT CAST(? AS INTEGER);
 -- checksums.segment_frames
@@ -799,7 +805,7 @@ SELECT count(DISTINCT m.scope_no) AS scopes, CAST(coalesce(sum(CASE WHEN (m.expi
 -- memories.ofSession
 SELECT count(DISTINCT h.memory_id) AS n FROM memory_changes h WHERE h.session IS NOT NULL AND h.session = ?;
 -- check.memories
-SELECT m.no, m.id, m.scope_no, m.digest, m.subject_key, m.fact_key, m.content, m.kind, m.subject, m.attribute, m.value, m.importance, m.metadata, m.valid_from, m.valid_to, m.recorded_at, m.confirmations, m.confirmed_at, m.expires_at, m.superseded_by, m.superseded_from, m.version, s.namespace, s.agent, (SELECT max(h.version) FROM memory_changes h WHERE h.memory_id = m.id) AS newest, (SELECT count(*) FROM memory_changes h WHERE h.memory_id = m.id) AS changes FROM memories m LEFT JOIN memory_scopes s ON s.no = m.scope_no WHERE m.no > ? ORDER BY m.no LIMIT CAST(? AS INTEGER);
+SELECT m.no, m.id, m.scope_no, m.digest, m.subject_key, m.fact_key, m.content, m.kind, m.subject, m.attribute, m.value, m.importance, m.metadata, m.valid_from, m.valid_to, m.recorded_at, m.confirmations, m.confirmed_at, m.expires_at, m.superseded_by, m.superseded_from, m.version, s.namespace, s.agent, (SELECT max(h.version) FROM memory_changes h WHERE h.memory_id = m.id) AS newest, (SELECT count(*) FROM memory_changes h WHERE h.memory_id = m.id) AS changes, (SELECT count(*) FROM metadata_fields f WHERE f.kind = 'memories' AND f.scope = m.scope_no AND f.item = m.no) AS fields FROM memories m LEFT JOIN memory_scopes s ON s.no = m.scope_no WHERE m.no > ? ORDER BY m.no LIMIT CAST(? AS INTEGER);
 -- check.memoryChanges
 SELECT r.memory_id, r.version, r.change, r.at, r.by_id, r.session, r.message, r.run, m.id AS memory FROM memory_changes r LEFT JOIN memories m ON m.id = r.memory_id WHERE (r.memory_id, r.version) > (?, ?) ORDER BY r.memory_id, r.version LIMIT CAST(? AS INTEGER);
 -- check.memoryFields

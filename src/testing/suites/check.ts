@@ -10,7 +10,18 @@ export function runCheckSuite(name: string, make: MakeFixture, options?: SuiteOp
   runCases(`check: ${name}`, cases, make, options);
 }
 
-const NEEDS = ["check", "agents", "sessions", "history", "state", "tasks", "blobs", "log", "lineage"] as const;
+const NEEDS = [
+  "check",
+  "agents",
+  "sessions",
+  "history",
+  "state",
+  "tasks",
+  "memory",
+  "blobs",
+  "log",
+  "lineage",
+] as const;
 
 const cases: readonly Case[] = [
   prove("SE10 a store with every kind of row is clean, and everything in it was looked at", NEEDS, async (nouns) => {

@@ -17,6 +17,7 @@ const NEEDS = [
   "history",
   "state",
   "tasks",
+  "memory",
   "blobs",
   "log",
   "lineage",
