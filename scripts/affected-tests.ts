@@ -37,6 +37,7 @@ export const PACKAGE: Readonly<Record<string, string>> = {
   "holdfast/edge": "src/edge.ts",
   "holdfast/embedders": "src/embedders/entry.ts",
   "holdfast/memory-tools": "src/adapters/memory-tools/entry.ts",
+  "holdfast/long-term-memory": "src/adapters/long-term-memory.ts",
   "holdfast/task-store": "src/adapters/task-store.ts",
   "holdfast/testing": "src/testing/entry.ts",
 };

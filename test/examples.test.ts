@@ -267,6 +267,15 @@ test("spawn.ts asks each researcher once, also when it is killed before the writ
   expect(models.requests).toHaveLength(4);
 });
 
+test("remember.ts knows in a new session what the user said in earlier ones, and what has changed", async () => {
+  const cwd = machine();
+  const say = (words: string) => runToEnd("remember.ts", { cwd, args: [words] });
+  expect(await say("where do I live?")).toBe("I know nothing about that.\n");
+  expect(await say("I live in Paris")).toBe("I will remember: The user lives in Paris.\n");
+  expect(await say("I live in Rome now")).toBe("I have changed: The user lives in Rome.\n");
+  expect(await say("where do I live?")).toBe("The user lives in Rome.\n");
+});
+
 test("chat-server/: a server that is killed in the middle of an answer completes it for a client that reconnects", async () => {
   const models = await fakeModels(({ turns, count }) => {
     const answer = { text: `Answer ${(turns.length + 1) / 2}: tides rise and fall.` };

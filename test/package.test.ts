@@ -120,6 +120,7 @@ describe("a project that installed it", () => {
       import { localAgent } from "holdfast/coding";
       import { openEdge } from "holdfast/edge";
       import { openaiEmbedder } from "holdfast/embedders";
+      import { longTermMemory } from "holdfast/long-term-memory";
       import { memoryTools } from "holdfast/memory-tools";
       import { taskStore } from "holdfast/task-store";
       import { naiveModel } from "holdfast/testing";
@@ -131,6 +132,7 @@ describe("a project that installed it", () => {
         "holdfast/coding": async () => localAgent("claude-code", { env: {} }),
         "holdfast/edge": () => openEdge("store.db"),
         "holdfast/embedders": async () => openaiEmbedder({ model: "m" }),
+        "holdfast/long-term-memory": () => longTermMemory(hf).get(1, 1),
         "holdfast/memory-tools": async () => memoryTools(hf, {}),
         "holdfast/task-store": () => taskStore(hf).getTaskList(1),
         "holdfast/testing": () => naiveModel({ now: () => 0 }).sessions.list({ cursor: "none" }),

@@ -17,6 +17,7 @@ import { heads } from "./commands/heads.ts";
 import { importLocal } from "./commands/import-local.ts";
 import { init } from "./commands/init.ts";
 import { log } from "./commands/log.ts";
+import { memory } from "./commands/memory.ts";
 import { messages } from "./commands/messages.ts";
 import { migrate } from "./commands/migrate.ts";
 import { compact, publish } from "./commands/publish.ts";
@@ -38,7 +39,7 @@ import type { Section } from "./help.ts";
 
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
-  { title: "Data of agents", commands: [sessions, messages, search, state, tasks, agents, blobs, vectors] },
+  { title: "Data of agents", commands: [sessions, messages, search, state, tasks, memory, agents, blobs, vectors] },
   { title: "Runs of agents", commands: [runs, worker] },
   {
     title: "Continuing from an earlier point",

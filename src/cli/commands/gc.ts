@@ -9,10 +9,10 @@ import { formatBytes, formatCount, plural } from "../units.ts";
 
 export const gc: Command = {
   name: "gc",
-  summary: "delete expired captures, and blobs that nothing refers to",
+  summary: "delete expired captures and memories, and blobs that nothing refers to",
   usage: ["gc [--dry-run | --vacuum]"],
   description:
-    "Deletes expired captures, as holdfast captures sweep does. Then it " +
+    "Deletes expired captures, as holdfast captures sweep does, and expired memories. Then it " +
     "frees expired blobs that are not pinned and that no row refers to. gc works in epochs: every run is one epoch, and the third " +
     "run after a blob expired frees it, so that a writer that stores the same bytes meanwhile never " +
     "loses them. gc is safe while writers run; run it regularly. A dry run shows what later runs can free. " +
@@ -36,10 +36,11 @@ export const gc: Command = {
     const dryRun = args.flag("dry-run");
     const holdfast = await context.open();
     const captures = await holdfast.captures.deleteExpired({ dryRun });
+    const memories = (await holdfast.memory.deleteExpired({ dryRun })).removed.memories ?? 0;
     const report = await holdfast.blobs.gc({ dryRun, vacuum });
     const text = vacuum ? `The database was rewritten. ${EPOCHS}` : EPOCHS;
-    await output.answer({ ...report, captures }, () => [
-      ...lines(report, captures, { ...output.frame, indent: 2 }),
+    await output.answer({ ...report, captures, memories }, () => [
+      ...lines(report, { captures, memories }, { ...output.frame, indent: 2 }),
       "",
       ...wrap(text, Math.min(WIDEST, output.width)),
     ]);
@@ -50,14 +51,22 @@ export const gc: Command = {
 const WIDEST = 80;
 const EPOCHS = "gc works in epochs: every run is one epoch, and the third run after a blob expired frees it.";
 
-function lines(report: GcReport, captures: CapturesRemoved, frame: Frame): string[] {
-  const swept: [string, string] = ["captures", captures.removed.length === 0 ? "" : sweptWords(captures)];
+interface ExpiredRows {
+  readonly captures: CapturesRemoved;
+  readonly memories: number;
+}
+
+function lines(report: GcReport, { captures, memories }: ExpiredRows, frame: Frame): string[] {
+  const swept: [string, string][] = [
+    ["captures", captures.removed.length === 0 ? "" : sweptWords(captures)],
+    ["memories", memories === 0 ? "" : formatCount(memories)],
+  ];
   const freed = `${plural(report.deleted, "blob")}, ${formatBytes(report.bytes)}`;
   const orphans: [string, string] = ["orphans", report.orphans === 0 ? "" : formatCount(report.orphans)];
   if (report.dryRun)
-    return ["dry run: nothing was changed", ...facts([["can be reclaimed:", freed], swept, orphans], frame)];
+    return ["dry run: nothing was changed", ...facts([["can be reclaimed:", freed], ...swept, orphans], frame)];
   const pairs: [string, string][] = [
-    swept,
+    ...swept,
     ["deleted", freed],
     ["condemned", `${plural(report.condemned, "blob")}; the next run frees them unless used`],
     ["sealed", report.sealed === 0 ? "" : formatCount(report.sealed)],
