@@ -103,7 +103,9 @@ async function applyEmbeddings(
   await decide<void>(storage, async () => {
     const state = await readCollectionAt(storage, collection);
     if (state === null || !isEmbeddedBy(state, embedder)) return { answer: undefined };
-    const documents = await readDocuments(context, state, [...vectors.keys()]);
+    // A process that was slow, and lost the lease meanwhile, may come second.
+    const items = await withoutEmbedding(storage, state, [...vectors.keys()]);
+    const documents = await readDocuments(context, state, items);
     if (documents.length === 0 && extra.length === 0) return { answer: undefined };
     const generation = generationFor(storage, state, embedder);
     const writes: Write[] = [...extra];
@@ -128,6 +130,17 @@ async function applyEmbeddings(
     const current = { ...generation, vectors: generation.vectors + done.length };
     return { commit: changeCommit(state, writes, { ...state, lastItem, current }), answer: () => undefined };
   });
+}
+
+async function withoutEmbedding(
+  storage: Storage,
+  { no: collection, current }: CollectionState,
+  items: readonly number[],
+): Promise<readonly number[]> {
+  if (current === null) return items;
+  const of = { collection, generation: current.generation, items: JSON.stringify(items) };
+  const embedded = new Set((await storage.query("vectors.itemsIn", of)).map(({ item }) => item));
+  return items.filter((item) => !embedded.has(item));
 }
 
 function generationFor(storage: Storage, state: CollectionState, { id, dimensions }: CheckedEmbedder): Generation {

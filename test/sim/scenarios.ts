@@ -3,6 +3,7 @@
 import { rng } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { boss, carrier, clerk, juggler, petitioner, sleeper, waiter } from "./agents.ts";
+import { EMBEDDINGS, OTHER_EMBEDDER } from "./embeddings.ts";
 import { mixed } from "./rates.ts";
 import { LIVENESS, STALLED } from "./stalls.ts";
 import { helper, KIND_NAMES, trader } from "./trader.ts";
@@ -293,5 +294,8 @@ export const APPROVAL: Scenario = {
 };
 
 export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(
-  [...REQUIRED, VERBS, SLOW, APPROVAL, ...LIVENESS, ...STALLED].map((one) => [one.name, one]),
+  [...REQUIRED, VERBS, SLOW, APPROVAL, EMBEDDINGS, OTHER_EMBEDDER, ...LIVENESS, ...STALLED].map((one) => [
+    one.name,
+    one,
+  ]),
 );

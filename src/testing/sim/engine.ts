@@ -11,6 +11,8 @@ let loaded: Engine | null = null;
 export async function loadEngine(): Promise<void> {
   if (loaded !== null) return;
   const { openOn } = await import("../../open.ts");
+  // open() loads it for stores with an embedder.
+  await import("../../core/embed-texts.ts");
   const { openSqlite } = await import("../../storage/sql/sqlite/driver.ts");
   loaded = { openOn, openSqlite };
 }

@@ -3,6 +3,7 @@
 // The file is the store's own, or that of a simulated server.
 import type { AgentDefinition, AnyAgent } from "../../contracts/agent-definitions.ts";
 import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
+import type { Embedder } from "../../contracts/embedders.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
@@ -13,6 +14,7 @@ import { faultyBlobs, type SharedBytes, sharedBlobs } from "./blobs.ts";
 import { Client, retryWithDeadline, type SimulationClient } from "./client.ts";
 import { Disk, onDisk } from "./disk.ts";
 import { faultyDriver, type SeenCommit } from "./driver.ts";
+import { faultyEmbedder } from "./embedder.ts";
 import { engine } from "./engine.ts";
 import { type Effect, ExternalEffects, type ObservedEffects } from "./external-effects.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
@@ -45,6 +47,8 @@ export interface Simulation {
    * failure required another. By default the step's path.
    */
   readonly purpose?: (effect: Effect) => string;
+  /** The embedder with which a process opens its store, by the process's name. Its calls fail as those of models do. */
+  readonly embedder?: (process: string) => Embedder;
   /** Blobs live outside the database, where they can be damaged. */
   readonly blobs?: boolean;
   /**
@@ -290,7 +294,9 @@ class Simulator {
       },
     });
     const outside = blobs === true ? { blobs: faultyBlobs(this.#bytes, process, this.#faults) } : {};
-    const options = { durability: "normal", environment, ...outside } as const;
+    const embedder = this.#simulation.embedder?.(process.name);
+    const embeds = embedder === undefined ? {} : { embedder: faultyEmbedder(embedder, process, this.#faults) };
+    const options = { durability: "normal", environment, ...outside, ...embeds } as const;
     return retryWithDeadline(environment, () =>
       engine().openOn({ ...driver, close: async () => {} }, options, this.#bug.storage),
     );
