@@ -32,6 +32,7 @@ export type * from "./contracts/memory.ts";
 export type * from "./contracts/messages.ts";
 export type * from "./contracts/metadata-filter.ts";
 export type * from "./contracts/models.ts";
+export type * from "./contracts/promotion.ts";
 export type * from "./contracts/query.ts";
 export type * from "./contracts/run-record.ts";
 export type * from "./contracts/run-results.ts";

@@ -185,7 +185,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
-  const memory = lazy.part(MEMORY, ({ createMemory }) => createMemory(storage));
+  const memory = lazy.part(MEMORY, ({ createMemory }) => createMemory(storage, payloads));
   const counted = Object.fromEntries(
     (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [name, lifetime.of<object>(nouns[name], NOUN_VERBS[name])]),
   ) as unknown as typeof nouns;

@@ -16,6 +16,7 @@ const EDITS: readonly BlockVersion["edit"][] = [
   "rethink",
   "restored",
   "configured",
+  "promoted",
 ];
 
 /** An agent's row as the rules write it; its number is the database's. */

@@ -46,7 +46,7 @@ export interface BlockInput extends Partial<Pick<Block, "value" | "limit" | "des
 
 export interface BlockVersion extends Pick<Block, "version" | "value"> {
   readonly block: string;
-  readonly edit: "created" | "set" | "append" | "replace" | "rethink" | "restored" | "configured";
+  readonly edit: "created" | "set" | "append" | "replace" | "rethink" | "restored" | "configured" | "promoted";
   readonly at: number;
 }
 

@@ -4,6 +4,7 @@
 import type { Erasure } from "./history.ts";
 import type { JsonableObject, JsonObject, Page, PageOptions } from "./json.ts";
 import type { MetadataFilter } from "./metadata-filter.ts";
+import type { Promotions } from "./promotion.ts";
 
 /** Whose memories a call is about. What is left out narrows: without an agent, only memories that belong to no agent. */
 export interface MemoryScope {
@@ -112,10 +113,15 @@ export interface MemoryChange {
   readonly memory: string;
   /** The memory's version after it. */
   readonly version: number;
-  /** created, saved again, touched, superseded by another memory, restored by undo(). */
-  readonly change: "created" | "saved" | "touched" | "superseded" | "restored";
+  /**
+   * created, saved again, touched, superseded by another memory, restored by undo(). promoted into a block, demoted out of it,
+   * withdrawn from it by hand or by undoPromotion(), pinned and unpinned there.
+   */
+  readonly change:
+    | ("created" | "saved" | "touched" | "superseded" | "restored")
+    | ("promoted" | "demoted" | "withdrawn" | "pinned" | "unpinned");
   readonly at: number;
-  /** superseded, restored: the other memory. */
+  /** superseded, restored: the other memory. promoted, demoted, withdrawn: the block. */
   readonly by: string | null;
   readonly source: MemorySource;
 }
@@ -176,7 +182,7 @@ export interface MemoryStatus {
   readonly expired: number;
 }
 
-export interface Memories {
+export interface Memories extends Promotions {
   /**
    * Saves a fact. The same fact (text, subject, attribute and value; of an event also validFrom, if given) that still holds in the
    * scope is not saved twice: it is confirmed, and importance, metadata, validTo and source are those given last; it lives as long

@@ -2,6 +2,7 @@
 import type { Page } from "../contracts/json.ts";
 import type { Memories, Memory, MemoryChange, MemoryScopeStatus } from "../contracts/memory.ts";
 import type { MemoryRow } from "../contracts/storage/memory-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { MEMORY_VERBS } from "../contracts/verbs/memory.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
@@ -12,13 +13,20 @@ import { touchMemory, undoSupersession } from "./change.ts";
 import { clearScope, deleteMemory, sweepExpired } from "./erase.ts";
 import { factKey, subjectKey } from "./fact.ts";
 import { checkFact } from "./new-fact.ts";
+import { explainPromotion, promoteMemories, setPin, undoPromotion } from "./promotion/promote.ts";
 import { agentOf, changeOf, memoryOf } from "./rows.ts";
 import { saveFact } from "./save.ts";
 import { findMemory, findScope, needMemory } from "./scopes.ts";
 import { searchMemories } from "./search.ts";
 
-export function createMemory(storage: Storage): Memories {
+export function createMemory(storage: Storage, payloads: Payloads): Memories {
+  const stores = { storage, payloads };
   return bindVerbs(MEMORY_VERBS, null, {
+    promote: (options) => promoteMemories(stores, options, options.dryRun),
+    undoPromotion: (options) => undoPromotion(stores, options),
+    explainPromotion: (id, options) => explainPromotion(stores, options, id),
+    pin: (id, options) => setPin(stores, options, id, true),
+    unpin: (id, options) => setPin(stores, options, id, false),
     save: async (content, options) => saveFact(storage, checkFact(content, options)),
     search: (query, options) => searchMemories(storage, query, options),
     get: async (id, scope) => {

@@ -98,7 +98,18 @@ export function insertChange(
   };
 }
 
-const CHANGES: readonly MemoryChange["change"][] = ["created", "saved", "touched", "superseded", "restored"];
+const CHANGES: readonly MemoryChange["change"][] = [
+  "created",
+  "saved",
+  "touched",
+  "superseded",
+  "restored",
+  "promoted",
+  "demoted",
+  "withdrawn",
+  "pinned",
+  "unpinned",
+];
 
 export const CHANGE_COLUMNS = {
   version: whole,

@@ -82,6 +82,8 @@ export interface MemoryQueries {
   /** The changes of a memory and of all that superseded each other with it. */
   "memory.changes": Read<MemoryChangesParams, MemoryChangeRow>;
   "memory.changes.oldest": Read<MemoryChangesParams, MemoryChangeRow>;
+  /** Of memories with these numbers, the last change of each kind that matters for promotion. */
+  "memories.promotions": Read<{ scope: number; after: number; upTo: number }, MemoryChangeRow>;
   /** Numbers of a scope's memories in their order. */
   "memories.numbers": Read<{ scope: number; after: number; limit: number }, { readonly no: number }>;
   /** The memories of a scope in the order of their numbers, as the text index needs them. */

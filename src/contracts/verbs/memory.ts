@@ -1,6 +1,7 @@
 // The verbs of long-term memory.
 import type { MemoryJudge } from "../memory.ts";
 import type { MetadataFilter } from "../metadata-filter.ts";
+import { PROMOTION_VERBS } from "./promotion.ts";
 import {
   amount,
   BOOLEAN,
@@ -34,6 +35,7 @@ const TIME = optional(whole());
 const HELD = orElse(BOOLEAN, false);
 
 export const MEMORY_VERBS = {
+  ...PROMOTION_VERBS,
   save: write(
     param("content", { ...text("memoryBytes"), isBlankRefused: true }),
     param(

@@ -83,6 +83,11 @@ export const queries = () => ({
   "memory.newestOfFact": named(`SELECT ${NEWEST_OF_FACT} AS value ${OF_SCOPE}`, ":fact", ":scope"),
   "memory.changes": changes(NEWEST_FIRST),
   "memory.changes.oldest": changes(OLDEST_FIRST),
+  "memories.promotions":
+    `SELECT ${CHANGE} FROM (SELECT c.memory_id, max(c.version) AS version FROM memories m JOIN memory_changes c ` +
+    "ON c.memory_id = m.id WHERE m.scope_no = :scope AND m.no > :after AND m.no <= :upTo AND c.change IN " +
+    "('saved', 'touched', 'promoted', 'demoted', 'withdrawn', 'pinned', 'unpinned') GROUP BY c.memory_id, c.change) g " +
+    "JOIN memory_changes h ON h.memory_id = g.memory_id AND h.version = g.version",
   "memories.numbers":
     "SELECT m.no FROM memories m WHERE m.scope_no = :scope AND m.no > :after ORDER BY m.no LIMIT :limit",
   "memories.texts":

@@ -5,6 +5,7 @@ import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { contextMemoryCases } from "./context-memory.ts";
 import { memoryIsolationCases } from "./memory-isolation.ts";
+import { promotionCases } from "./memory-promotion.ts";
 import { memorySearchCases } from "./memory-search.ts";
 import { supersessionCases } from "./memory-supersession.ts";
 
@@ -16,6 +17,7 @@ export function runMemorySuite(name: string, make: MakeFixture, options?: SuiteO
     ...memorySearchCases,
     ...memoryIsolationCases,
     ...contextMemoryCases,
+    ...promotionCases,
   ];
   runCases(`memory: ${name}`, cases, make, options);
 }
