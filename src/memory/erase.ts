@@ -45,19 +45,26 @@ export async function clearScope(storage: Storage, named: NamedScope): Promise<E
 /** Memories that one commit of a sweep erases. */
 const SWEPT_ROWS = 100;
 
-export async function sweepExpired(storage: Storage, isDryRun: boolean): Promise<Erasure> {
+/** `withdraw` removes the lines of these memories from blocks, and returns how many there were. */
+export async function sweepExpired(
+  storage: Storage,
+  isDryRun: boolean,
+  withdraw: (rows: readonly MemoryRow[]) => Promise<number>,
+): Promise<Erasure> {
   const now = storage.environment.now();
   let totals = NOTHING;
+  let lines = 0;
   for (let last = { after: 0, afterNo: 0 }; ; ) {
     const page = { now, ...last, limit: SWEPT_ROWS };
     const rows = await storage.query("memories.expired", page);
     const end = rows.at(-1);
     if (end === undefined) break;
+    if (!isDryRun) lines += await withdraw(rows);
     totals = addTotals(totals, isDryRun ? totalsOf(rows) : await eraseExpired(storage, rows, now));
     last = { after: end.expires_at ?? 0, afterNo: end.no };
   }
   if (!isDryRun && totals.memories > 0) await storage.reclaim();
-  return reportOf(totals);
+  return withLines(reportOf(totals), lines);
 }
 
 /** A memory that was saved again meanwhile may live longer: each is read again with its guard. */
@@ -111,4 +118,9 @@ function addTotals(a: MemoryTotals, b: MemoryTotals): MemoryTotals {
 
 function reportOf({ memories, changes, bytes }: MemoryTotals): Erasure {
   return { removed: { memories, changes, bytes }, kept: {} };
+}
+
+/** Erased memories had lines in blocks, which older versions of the blocks still have. */
+export function withLines(report: Erasure, lines: number): Erasure {
+  return lines === 0 ? report : { ...report, kept: { ...report.kept, blockLines: lines } };
 }

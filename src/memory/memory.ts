@@ -10,10 +10,17 @@ import { invalid } from "../core/check.ts";
 import { listStart, readPage } from "../core/cursor.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { touchMemory, undoSupersession } from "./change.ts";
-import { clearScope, deleteMemory, sweepExpired } from "./erase.ts";
+import { clearScope, deleteMemory, sweepExpired, withLines } from "./erase.ts";
 import { factKey, subjectKey } from "./fact.ts";
 import { checkFact } from "./new-fact.ts";
-import { explainPromotion, promoteMemories, setPin, undoPromotion } from "./promotion/promote.ts";
+import {
+  explainPromotion,
+  type PromotionStores,
+  promoteMemories,
+  setPin,
+  undoPromotion,
+  withdrawLines,
+} from "./promotion/promote.ts";
 import { agentOf, changeOf, memoryOf } from "./rows.ts";
 import { saveFact } from "./save.ts";
 import { findMemory, findScope, needMemory } from "./scopes.ts";
@@ -37,15 +44,29 @@ export function createMemory(storage: Storage, payloads: Payloads): Memories {
     history: (id, options) => listChanges(storage, id, options),
     touch: (id, options) => touchMemory(storage, id, options),
     undo: (id, scope) => undoSupersession(storage, id, scope),
-    delete: (id, scope) => deleteMemory(storage, scope, id),
-    clear: (scope) => clearScope(storage, scope),
-    deleteExpired: ({ dryRun }) => sweepExpired(storage, dryRun),
+    delete: async (id, scope) => {
+      const lines = await withdrawLines(stores, scope, (row) => row.id === id);
+      return withLines(await deleteMemory(storage, scope, id), lines);
+    },
+    clear: async (scope) => {
+      const lines = await withdrawLines(stores, scope, () => true);
+      return withLines(await clearScope(storage, scope), lines);
+    },
+    deleteExpired: ({ dryRun }) => sweepExpired(storage, dryRun, (rows) => withdrawExpired(stores, rows)),
     scopes: (options) => listScopes(storage, options),
     status: async () => {
       const [totals] = await storage.query("memory.status", { now: storage.environment.now() });
       return { ...(totals ?? { scopes: 0, memories: 0, superseded: 0, expired: 0 }) };
     },
   });
+}
+
+async function withdrawExpired(stores: PromotionStores, rows: readonly MemoryRow[]): Promise<number> {
+  const ids = new Set(rows.map(({ id }) => id));
+  const scopes = new Map(rows.map(({ scope_no: no, namespace, agent }) => [no, { namespace, agent }]));
+  let lines = 0;
+  for (const scope of scopes.values()) lines += await withdrawLines(stores, scope, ({ id }) => ids.has(id));
+  return lines;
 }
 
 type MemoryArguments<V extends keyof typeof MEMORY_VERBS> = ValuesOf<(typeof MEMORY_VERBS)[V]>;

@@ -21,7 +21,7 @@ import { insertChange, putMemory, versionGuard, writable } from "../rows.ts";
 import { findScope, type NamedScope, noMemory, scopeGuard } from "../scopes.ts";
 import { type BlockPlan, type Candidate, planBlock } from "./plan.ts";
 import { NEEDED_SCORE, scoreMemory, shownScore } from "./score.ts";
-import { readSituation, type Situation, type TrackedMemory } from "./situation.ts";
+import { hasPromotionBlocks, readSituation, type Situation, type TrackedMemory } from "./situation.ts";
 
 export interface PromotionStores {
   readonly storage: Storage;
@@ -64,6 +64,30 @@ export async function undoPromotion(stores: PromotionStores, scope: NamedScope):
   });
   if (report === null) throw nothingToUndo(scope);
   return report;
+}
+
+/**
+ * Removes the lines of memories that are about to be erased, in a commit of its own before the erasure: erased words are in no
+ * block then. Older versions of the blocks still have them. Returns how many lines there were.
+ */
+export async function withdrawLines(
+  stores: PromotionStores,
+  scope: NamedScope,
+  isErased: (row: MemoryRow) => boolean,
+): Promise<number> {
+  // Promotion needs an agent, and is off for most of them.
+  if (scope.agent === "" || !(await hasPromotionBlocks(stores.storage, scope.agent))) return 0;
+  const report = await change(stores, scope, async (situation) => {
+    const erased = new Set(situation.memories.filter(({ row }) => isErased(row)).map(({ row }) => row.id));
+    const plans = situation.blocks.map(({ block, label }) => {
+      const candidates = candidatesFor(situation, label)
+        .filter(({ isInBlock }) => isInBlock)
+        .map((one): Candidate => ({ ...one, isPinned: true, excluded: erased.has(one.id) ? "ended" : null }));
+      return { block, label, plan: planBlock(block.value, block.limit, candidates) };
+    });
+    return { plans, isDryRun: false };
+  });
+  return report?.demoted.filter(({ reason }) => reason === "ended").length ?? 0;
 }
 
 /** The memories that the newest promotion moved, and that were not moved since. */

@@ -245,6 +245,31 @@ export const promotionCases: readonly Case[] = [
     await refuses("NotFound", () => memory.pin("mem_none", ADA));
   }),
 
+  prove(
+    "ME5 what is erased leaves its block first, and the report counts what older versions keep",
+    WITH_CLOCK,
+    async (nouns) => {
+      const { memory, agents, clock } = nouns;
+      await withBlocks(nouns);
+      const ids: string[] = [];
+      for (const n of range(4)) ids.push((await important(`secret number ${n}`, memory)).id);
+      await important("a short secret", memory, { ttlMs: 60_000 });
+      await memory.save("no secret", ADA);
+      await memory.promote(ADA);
+      await agents.appendBlock("ada", "facts", "\nown line");
+      const { removed, kept } = await memory.delete(present(ids[1]), ADA);
+      assert.deepEqual([removed.memories, kept], [1, { blockLines: 1 }]);
+      assert.doesNotMatch(await read(nouns), /number 1/);
+      assert.deepEqual((await memory.delete(present(ids[1]), ADA)).kept, {});
+      await clock.advance(61_000);
+      assert.deepEqual((await memory.deleteExpired()).kept, { blockLines: 1 });
+      assert.doesNotMatch(await read(nouns), /short/);
+      assert.deepEqual((await memory.clear(ADA)).kept, { blockLines: 3 });
+      assert.equal(await read(nouns), "own line");
+      assert.deepEqual((await memory.promote(ADA)).kept, 0);
+    },
+  ),
+
   prove("ME5 promotions and edits at once lose nothing, and put each line once", ANOTHER, async (nouns) => {
     const other = await nouns.another();
     await withBlocks(nouns, 5000);
