@@ -13,9 +13,8 @@ import { type Result, toJson, toTable, wrap } from "./report.ts";
 import { runs } from "./runs/suite.ts";
 import { sessions } from "./sessions/suite.ts";
 import { type Bench, chosen, isNamed, type Suite } from "./suite.ts";
-import { vectors } from "./vectors/suite.ts";
 
-const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures, memory, peers, vectors };
+const SUITES: Readonly<Record<string, () => Suite>> = { foundation, sessions, runs, captures, memory, peers };
 
 const HELP = `npm run bench -- <suite> [options]
 

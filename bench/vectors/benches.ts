@@ -1,16 +1,15 @@
-// `npm run bench -- vectors`: searches among 100,000 embeddings of 384 numbers, against an exact scan by sqlite-vec over the same ones.
+// Searches among 100,000 embeddings of 384 numbers, against an exact scan over the same ones. Part of `npm run bench -- memory`.
 import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import * as path from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { normOf } from "../../src/vectors/kernel/vector.ts";
 import { sampleVectors } from "../../test/vectors/samples.ts";
 import { alternate, compare, percentile, timed } from "../measure.ts";
 import type { Result } from "../report.ts";
-import type { Bench, Setting, Suite } from "../suite.ts";
+import type { Bench, Setting } from "../suite.ts";
 import { runCold } from "./cold-program.ts";
+import { type ExactPeer, openPeer } from "./peer.ts";
 
 const COUNT = 100_000;
 const DIMENSION = 384;
@@ -26,14 +25,14 @@ const WARM_UPS = 10;
 class FilledStores {
   readonly hf: Holdfast;
   readonly file: string;
-  readonly peer: DatabaseSync;
+  readonly peer: ExactPeer;
   readonly queries: readonly Float32Array[];
   readonly vectors: readonly Float32Array[];
 
   constructor(
     hf: Holdfast,
     file: string,
-    peer: DatabaseSync,
+    peer: ExactPeer,
     vectors: readonly Float32Array[],
     queries: readonly Float32Array[],
   ) {
@@ -57,8 +56,8 @@ class FilledStores {
     while (((await hf.vectors.getCollection("default"))?.packed ?? 0) <= COUNT - 1024) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    const peer = openPeer(path.join(place, "peer.db"));
-    addToPeer(peer, vectors);
+    const peer = openPeer(path.join(place, "peer.db"), DIMENSION);
+    peer.write(vectors, AT_ONCE);
     return new FilledStores(hf, file, peer, vectors, queries);
   }
 
@@ -77,35 +76,6 @@ async function addDocuments(hf: Holdfast, vectors: readonly Float32Array[], coll
       metadata: { group: (from + i) % GROUPS },
     }));
     await hf.vectors.add(documents, { collection });
-  }
-}
-
-/** It is no dependency: its package names an optional one that does not exist, so that `npm ci` would refuse the lock file. */
-function loadPeer(): { getLoadablePath(): string } {
-  try {
-    return createRequire(import.meta.url)("sqlite-vec");
-  } catch (cause) {
-    throw new Error("sqlite-vec is not installed: npm install --no-save sqlite-vec@0.1.6", { cause });
-  }
-}
-
-function openPeer(file: string): DatabaseSync {
-  const { getLoadablePath } = loadPeer();
-  const db = new DatabaseSync(file, { allowExtension: true });
-  db.loadExtension(getLoadablePath());
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -262144");
-  db.exec(`CREATE VIRTUAL TABLE v USING vec0(embedding float[${DIMENSION}] distance_metric=cosine)`);
-  return db;
-}
-
-function addToPeer(db: DatabaseSync, vectors: readonly Float32Array[]): void {
-  const insert = db.prepare("INSERT INTO v (rowid, embedding) VALUES (?, ?)");
-  for (let from = 0; from < vectors.length; from += AT_ONCE) {
-    db.exec("BEGIN");
-    for (const [i, vector] of vectors.slice(from, from + AT_ONCE).entries()) {
-      insert.run(BigInt(from + i + 1), new Uint8Array(vector.buffer));
-    }
-    db.exec("COMMIT");
   }
 }
 
@@ -135,13 +105,12 @@ async function shareFound({ hf, vectors, queries }: FilledStores): Promise<numbe
 
 async function measureQuery(stores: FilledStores): Promise<Result> {
   const { hf, peer, queries } = stores;
-  const select = peer.prepare("SELECT rowid, distance FROM v WHERE embedding MATCH ? AND k = 10 ORDER BY distance");
   const [ours = [], theirs = []] = await alternate(ROUNDS, [
     () => p50(queries, (query) => hf.vectors.search(query, { limit: NEAREST })),
-    () => p50(queries.slice(0, WARM_UPS), (query) => select.all(new Uint8Array(query.buffer))),
+    () => p50(queries.slice(0, WARM_UPS), (query) => peer.scan(query)),
   ]);
   const share = await shareFound(stores);
-  const note = `p50 of a whole search, documents read; ${(share * 100).toFixed(1)} % of the ten nearest found`;
+  const note = `p50 of a whole search, documents read, against ${peer.name}; ${(share * 100).toFixed(1)} % of the ten nearest found`;
   return {
     metric: "vectors.query",
     unit: "ms",
@@ -173,10 +142,7 @@ async function measureWrite({ hf, peer, vectors }: FilledStores): Promise<Result
   const perDocument = (ms: number) => ms / WRITTEN;
   const [ours = [], theirs = []] = await alternate(3, [
     async () => perDocument(await timed(() => addDocuments(hf, some, `written-${round++}`))),
-    async () => {
-      peer.exec("DELETE FROM v WHERE rowid > 0 AND rowid <= 5000");
-      return perDocument(await timed(() => addToPeer(peer, some)));
-    },
+    async () => perDocument(await timed(() => peer.write(some, AT_ONCE))),
   ]);
   const note =
     "documents with metadata, checksums and packing, against embeddings alone; 1,000 a commit, ms a document";
@@ -204,7 +170,7 @@ const BENCHES: readonly (readonly [metric: string, measure: (stores: FilledStore
 ];
 
 /** The benches of vectors, which share one filled store. */
-function vectorBenches(): { readonly benches: readonly Bench[]; close(): Promise<void> } {
+export function vectorBenches(): { readonly benches: readonly Bench[]; close(): Promise<void> } {
   let stores: Promise<FilledStores> | null = null;
   const benches = BENCHES.map(
     ([metric, measure]): Bench => ({
@@ -216,15 +182,4 @@ function vectorBenches(): { readonly benches: readonly Bench[]; close(): Promise
     }),
   );
   return { benches, close: async () => (await stores)?.close() };
-}
-
-export function vectors(): Suite {
-  const { benches, close } = vectorBenches();
-  return {
-    about: "searches among 100,000 embeddings, against sqlite-vec",
-    benches,
-    pragmas: "WAL, synchronous=NORMAL",
-    postgresVersion: () => null,
-    close,
-  };
 }
