@@ -93,7 +93,7 @@ export class IndexWriter {
     const language = before.language ?? fallback;
     let done = 0;
     for (let refused = 0; ; ) {
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       const state = await readState(this.#storage, this.#source.kind);
       const old = state.segments.filter(({ version }) => version <= before.epoch);
       const [next] = old;
@@ -106,7 +106,7 @@ export class IndexWriter {
       if (refused === ATTEMPTS) throw tooBusy();
     }
     await this.#runAll({ least: 1, language: fallback });
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
   }
 
   /** The state with the language. Segments of another one are outdated from then on. */
@@ -264,6 +264,13 @@ export class IndexWriter {
       await this.#pause();
     }
   }
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new HoldfastError("Aborted", "the text index is not made anew to its end, because the signal was aborted", {
+    hint: "Searches answer as before. Call reindex() again to begin anew.",
+  });
 }
 
 function tooBusy(): HoldfastError {
