@@ -32,7 +32,7 @@ export function createUpkeep(
   const upkeep: IndexUpkeep = {
     run: async (least) => {
       try {
-        await index.writer.run({ least, language });
+        await index.writer.run({ least, language, isBackground: true });
       } catch (error) {
         // A later run does it, or a search.
         storage.environment.log("warn", "search.index.write", { error: String(error) });

@@ -18,6 +18,8 @@ import { type IndexState, isOutdated, readState, type SegmentRecord } from "./st
 import { toMinutes } from "./unit-table.ts";
 import { type IndexItem, readUnits } from "./units.ts";
 
+/** How long work in the background rests after a slice. */
+const REST_MS = 40;
 /** Units of a segment that is made in memory. */
 const UNITS_PER_BATCH = 4096;
 /** How often in a row other changes may make a change begin again. */
@@ -28,6 +30,8 @@ export interface WriteOptions {
   readonly least: number;
   /** The language of the index of a new store. */
   readonly language: TextLanguage;
+  /** No caller waits for the work: it rests after each slice, and takes a fifth of the time at most. */
+  readonly isBackground?: boolean;
 }
 
 export interface RebuildOptions {
@@ -54,7 +58,9 @@ export class IndexWriter {
   readonly #storage: Storage;
   readonly #source: IndexSource;
   readonly #slice: TimeSlice;
-  #isWriterStop = false;
+  readonly #stopping = new AbortController();
+  #isStopped = false;
+  #isBackground = false;
   #running: Promise<void> | null = null;
 
   constructor(storage: Storage, source: IndexSource) {
@@ -65,18 +71,28 @@ export class IndexWriter {
 
   /** Ends work that is under way, between two of its commits. */
   async stop(): Promise<void> {
-    this.#isWriterStop = true;
+    this.#isStopped = true;
+    this.#stopping.abort();
     await this.#running?.catch(() => {});
   }
 
   /** Does all that is to be done, after work that is under way. */
   run(options: WriteOptions): Promise<void> {
-    return this.#alone(() => this.#runAll(options));
+    // A caller that waits for work in the background hurries it.
+    this.#isBackground = options.isBackground === true && this.#running === null;
+    return this.#alone(() => {
+      this.#isBackground = options.isBackground === true;
+      return this.#runAll(options);
+    });
   }
 
   /** Makes every segment again from the texts. Each stays until the new one takes its place. */
   rebuildAll(options: RebuildOptions): Promise<void> {
-    return this.#alone(() => this.#rebuildAll(options));
+    this.#isBackground = false;
+    return this.#alone(() => {
+      this.#isBackground = false;
+      return this.#rebuildAll(options);
+    });
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
@@ -126,7 +142,7 @@ export class IndexWriter {
         const done = await this.#step(options);
         if (done === "nothing") return;
         refused = done === "refused" ? refused + 1 : 0;
-        if (this.#isWriterStop) return;
+        if (this.#isStopped) return;
       }
     } catch (error) {
       if (!(error instanceof WriterStop)) throw error;
@@ -210,7 +226,7 @@ export class IndexWriter {
     const items: SourceItem[] = [];
     let high = end;
     for await (const one of source) {
-      if (this.#isWriterStop) throw new WriterStop();
+      if (this.#isStopped) throw new WriterStop();
       items.push(one);
       if (one.item !== null) await this.#inSlices(addUnits(builder, one.item, language));
       if (builder.unitCount >= UNITS_PER_BATCH) {
@@ -234,7 +250,7 @@ export class IndexWriter {
       readonly isMove?: boolean;
     },
   ): Promise<"written" | "refused"> {
-    if (this.#isWriterStop) throw new WriterStop();
+    if (this.#isStopped) throw new WriterStop();
     const { segments, removes, indexed, language } = change;
     const by = Math.max(1, segments.length);
     const guard: Guard = { check: "index.epoch", key: [kind], expect: epoch };
@@ -254,8 +270,10 @@ export class IndexWriter {
   }
 
   async #pause(): Promise<void> {
-    if (this.#isWriterStop) throw new WriterStop();
-    if (this.#slice.isSpent) await this.#slice.pause();
+    if (this.#isStopped) throw new WriterStop();
+    if (!this.#slice.isSpent) return;
+    if (this.#isBackground) await this.#storage.environment.sleep(REST_MS, this.#stopping.signal);
+    await this.#slice.pause();
   }
 
   async #inSlices<T>(work: InterruptibleWork<T>): Promise<T> {
