@@ -130,6 +130,10 @@ async function prepareApt(
     "APT::Install-Recommends": "false",
     "APT::Sandbox::User": "",
     "Acquire::Languages": "none",
+    // Where there is no network, the tests begin soon all the same.
+    "Acquire::http::Timeout": "20",
+    "Acquire::https::Timeout": "20",
+    "Acquire::Retries": "1",
     "Debug::NoLocking": "true",
   };
   const config = path.join(base, "apt.conf");
