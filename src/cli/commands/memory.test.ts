@@ -59,6 +59,15 @@ test("why shows where a memory comes from, and undo brings it back", async () =>
   expect(again.code).not.toBe(0);
 });
 
+test("ME5 why explains for an agent's memory why it is in a core block or in none", async () => {
+  const scope = ["--namespace", "team", "--agent", "helper"];
+  const { stdout } = await cli("why", ids[3] ?? "", ...scope);
+  expect(stdout).toContain("The agent has no block facts that can be edited, where a fact belongs.\nScore 0.");
+  expect(stdout.split("\n").every((line) => line.length <= 80)).toBe(true);
+  const { promotion } = JSON.parse((await cli("why", ids[3] ?? "", ...scope, "--json")).stdout);
+  expect(promotion).toMatchObject({ block: null, pinned: false, needed: 0.5 });
+});
+
 test("a memory of another scope is not shown, and the operator learns where it is", async () => {
   const { code, stderr } = await cli("show", ids[3] ?? "");
   expect(code).not.toBe(0);

@@ -2,6 +2,7 @@
 
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Memories, Memory, MemoryChange, MemoryHit, MemoryScope } from "../../contracts/memory.ts";
+import type { PromotionExplanation } from "../../contracts/promotion.ts";
 import { MEMORY_VERBS } from "../../contracts/verbs/memory.ts";
 import type { Arguments, Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
@@ -273,7 +274,7 @@ const why: Command = {
   usage: [`memory why ID ${SCOPE_USAGE}`],
   description:
     "Shows every save of a fact with its session, message and run, what superseded it or what it superseded, and what " +
-    "was brought back, oldest first.",
+    "was brought back, oldest first; for a fact of an agent also why it is in a core block or in none.",
   options: SCOPE_OPTIONS,
   operands: NAMED,
   examples: [{ command: "holdfast memory why mem_x7", does: "the history of one fact" }],
@@ -284,8 +285,12 @@ const why: Command = {
     const holdfast = await context.open();
     const memory = await needMemory(holdfast, args.operand(0), scope);
     const { items, next } = await holdfast.memory.history(memory.id, { ...scope, order: "oldest", limit: CHANGES });
-    await output.answer({ memory, changes: items, next }, () => [
+    const { agent } = scope;
+    const promotion =
+      agent === undefined ? null : await holdfast.memory.explainPromotion(memory.id, { ...scope, agent });
+    await output.answer({ memory, changes: items, next, promotion }, () => [
       ...memoryLines(memory, output),
+      ...(promotion === null ? [] : ["", ...promotionLines(promotion)]),
       "",
       ...table(changeColumns(Date.now()), items, output.frame),
     ]);
@@ -293,6 +298,11 @@ const why: Command = {
     return undefined;
   },
 };
+
+function promotionLines({ reason, score, needed, signals }: PromotionExplanation): readonly string[] {
+  const parts = signals.map((one) => `${one.name} ${one.score.toFixed(2)} × ${one.weight}`);
+  return [reason, `Score ${score.toFixed(2)}, needed ${needed.toFixed(2)}`, parts.join(", ")];
+}
 
 const changeColumns = (now: number): readonly Column<MemoryChange>[] => [
   { title: "WHEN", cell: ({ at }) => formatAge(at, now) },

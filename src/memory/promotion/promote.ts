@@ -290,8 +290,7 @@ function reasonFor(situation: Situation, tracked: TrackedMemory, label: Promotio
     tracked,
     scoreMemory(tracked.memory, situation.at, tracked.blockId === target.block.id).score,
   );
-  if (excluded === "edited")
-    return `It was taken out of the block ${label} and stays out until it is confirmed again, or pinned.`;
+  if (excluded === "edited") return `It left the block ${label} and stays out until it is confirmed again or pinned.`;
   if (excluded === "score") return `Its score is too low for the block ${label}.`;
   return `The block ${label} has a line with the same words.`;
 }
