@@ -26,7 +26,7 @@ export const PARTS: readonly Part[] = [
   {
     name: "random",
     about: "long random sequences against the models, on every backend (npm test: 4 to 12); 2,000 random queries (80)",
-    tests: ["src/", "test/query/", "test/lineage/", "test/bad-input", "test/package"],
+    tests: ["src/", "test/query/", "test/search/", "test/lineage/", "test/bad-input", "test/package"],
   },
   { name: "kills", about: "processes and servers killed with -9, and power cuts", tests: ["test/real/"] },
   {

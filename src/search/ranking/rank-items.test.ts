@@ -86,6 +86,33 @@ test("ME11 the best items are those of scoring every unit, best first", async ()
   );
 });
 
+test("ME11 the best of many items are those of scoring every unit, also when common words are only looked up", async () => {
+  const rare = Array.from({ length: 40 }, (_, index) => `rare${index}x`);
+  const common = ["river", "stone", "cloud"];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom<IndexKind>("messages", "memories", "documents"),
+      fc.infiniteStream(fc.nat(1_000_000)),
+      fc.subarray(rare, { minLength: 2, maxLength: 4 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (kind, numbers, wanted, limit) => {
+        const next = (below: number) => numbers.next().value % below;
+        const all = Array.from({ length: 1200 }, (_, index) => {
+          const words = Array.from({ length: 1 + next(4) }, () => common[next(3)]);
+          if (next(10) === 0) words.push(rare[next(rare.length)], wanted[next(wanted.length)]);
+          if (next(150) === 0) words.push(...wanted);
+          return message(1 + Math.floor(index / (kind === "documents" ? 1 : 40)), index + 1, words.join(" "));
+        });
+        const snapshot = createNaiveIndex(kind, all, "english");
+        const query = [...wanted, ...common].join(" ");
+        const expected = await exhaustiveRanking(snapshot, toIndexQuery(parseQuery(query, []), "english"), {});
+        expect(await best(snapshot, query, limit)).toEqual(expected.slice(0, limit));
+      },
+    ),
+    { numRuns: isLong ? 100 : 8 },
+  );
+});
+
 test("ME11 the ranking does not depend on the order in which the index has its units", async () => {
   await fc.assert(
     fc.asyncProperty(items, fc.infiniteStream(fc.nat()), queryText, async (all, keys, query) => {
