@@ -38,7 +38,7 @@ export interface FoundHit {
   readonly showing: Showing;
 }
 
-/** Messages that are read at once. */
+/** Messages that are read at once, at most. */
 const BATCH = 16;
 
 /** The best hits, at most `limit`, and at most `perSession` of one session. */
@@ -55,7 +55,7 @@ export async function findHits(
   for (let wanted = limit + BATCH; ; wanted *= 4) {
     const ranked = await search.ranking.best(wanted);
     while (read < ranked.length) {
-      const batch = ranked.slice(read, read + BATCH);
+      const batch = ranked.slice(read, read + Math.min(BATCH, limit - found.length));
       read += batch.length;
       for (const one of await Promise.all(batch.map((item) => readHit(search, item, titles)))) {
         if (one === null || !quota.take(one.hit.session)) continue;
@@ -80,10 +80,10 @@ async function readHit(
   if (message === null || !filter.isAllowed(message)) return null;
   const text = messageText(message.content);
   if (!(await runInSlices(matchesText(text, query, language), slice))) return null;
-  const showing = await shown.find({ ...row, no: item.groupNumber });
-  if (showing === null) return null;
   const known = sessions.get(row.session) ?? readSession(storage, row.session);
   sessions.set(row.session, known);
+  const showing = await shown.find({ ...row, no: item.groupNumber }, await known);
+  if (showing === null) return null;
   const { text: passage, snippet } = await runInSlices(readPassage(text, item.part, query, language), slice);
   const { id, session, seq, agent, role } = message;
   const at = messageTimeOf(message);

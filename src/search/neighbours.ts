@@ -10,7 +10,7 @@ import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { readLastRowsAt, readRowsAt } from "../history/at.ts";
 import { readRows } from "../history/messages.ts";
 import { messageText } from "./index/message-item.ts";
-import type { Showing } from "./shown-messages.ts";
+import type { MessageLine } from "./shown-messages.ts";
 import { readPassage } from "./snippet.ts";
 import type { IndexQuery } from "./text/query.ts";
 import type { TextLanguage } from "./text/stem.ts";
@@ -31,7 +31,7 @@ export interface NeighbourReads {
 /** At most `count` on each side, oldest first. */
 export async function readNeighbours(
   reads: NeighbourReads,
-  { lineage, stretch }: Showing,
+  { lineage, stretch }: MessageLine,
   seq: number,
   count: number,
 ): Promise<Neighbours> {

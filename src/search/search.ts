@@ -73,7 +73,7 @@ async function searchMessages(
     ordered.map(async ({ hit, showing }): Promise<SearchHit> => {
       if (neighbours === 0) return hit;
       const reads = { storage, payloads, query, language } as const;
-      return { ...hit, ...(await readNeighbours(reads, showing, hit.seq, neighbours)) };
+      return { ...hit, ...(await readNeighbours(reads, await showing.readLine(), hit.seq, neighbours)) };
     }),
   );
   return { mode: "text", hits: tokens === undefined ? hits : fitBudget(hits, tokens) };

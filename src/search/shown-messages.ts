@@ -1,5 +1,6 @@
 // Which session shows a message now: the one that wrote it, if the message is on its line, or a fork that inherits it.
 import type { Locator } from "../contracts/locators.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { currentLineage, isHidden, type LineageStretch, lineageAt, NOW } from "../core/lineage.ts";
 import { findAt } from "../core/session-lookup.ts";
@@ -17,6 +18,10 @@ interface MessagePosition {
 export interface Showing {
   /** null: no session shows the message. */
   readonly session: string | null;
+  readLine(): Promise<MessageLine>;
+}
+
+export interface MessageLine {
   /** A line that has the message, newest stretch first, and the index of the message's stretch. */
   readonly lineage: readonly LineageStretch[];
   readonly stretch: number;
@@ -25,8 +30,8 @@ export interface Showing {
 export interface ShownMessages {
   /** The numbers of the logs that may have messages; null: all. */
   readonly logs: ReadonlySet<number> | null;
-  /** null: the search does not find the message. */
-  find(message: MessagePosition): Promise<Showing | null>;
+  /** `writer` is the session in whose log the message is. null: the search does not find the message. */
+  find(message: MessagePosition, writer: SessionRow | undefined): Promise<Showing | null>;
 }
 
 /** Forks of a session that are tried, the oldest first. */
@@ -41,7 +46,12 @@ export function shownAnywhere(storage: Storage, isRewoundToo: boolean): ShownMes
     remember(heirs, no, () => storage.query("lineage.heirs", { session: no, limit: HEIRS_MAX }));
   return {
     logs: null,
-    async find(message) {
+    async find(message, writer) {
+      // Most messages are on the current branch of their session, whose newest stretch it is.
+      if (writer?.deleted_at === null && writer.branch === message.branch) {
+        const { session } = message;
+        return { session, readLine: async () => ({ lineage: await lineageOf(session), stretch: 0 }) };
+      }
       const own = showingIn(message.session, await lineageOf(message.session), message);
       if (own !== null) return own;
       for (const { id } of await heirsOf(message.no)) {
@@ -84,11 +94,13 @@ function showingIn(session: string, lineage: readonly LineageStretch[], message:
       message.seq <= one.upTo &&
       !isHidden(one, { agent: message.agent, run: message.run }),
   );
-  return stretch === -1 ? null : { session, lineage, stretch };
+  return stretch === -1 ? null : { session, readLine: async () => ({ lineage, stretch }) };
 }
 
-/** The line on which the message was written. */
-async function rewoundShowing(storage: Storage, { no, branch }: MessagePosition): Promise<Showing> {
-  const lineage = await lineageAt(storage, { no, branch, seq: NOW });
-  return { session: null, lineage, stretch: 0 };
+/** On the line on which the message was written. */
+function rewoundShowing(storage: Storage, { no, branch }: MessagePosition): Showing {
+  return {
+    session: null,
+    readLine: async () => ({ lineage: await lineageAt(storage, { no, branch, seq: NOW }), stretch: 0 }),
+  };
 }

@@ -1,7 +1,14 @@
 // A snapshot is made of parts: segments, and what is not in a segment yet. Each part has its own unit numbers; the snapshot numbers
 // the units of its parts one after the other.
 
-import { FIELD_MARK, type IndexKind, type IndexSnapshot, type PostingList, PREFIX_TERMS_READ_MAX } from "./reader.ts";
+import {
+  FIELD_MARK,
+  type IndexKind,
+  type IndexSnapshot,
+  type PostingList,
+  PREFIX_TERMS_READ_MAX,
+  type UnitTable,
+} from "./reader.ts";
 import { compareTerms } from "./terms.ts";
 import { joinUnits, type UnitColumns } from "./unit-columns.ts";
 
@@ -28,7 +35,7 @@ export interface SnapshotPart {
 export function joinParts(kind: IndexKind, parts: readonly SnapshotPart[]): IndexSnapshot {
   return {
     kind,
-    units: joinUnits(parts.map(({ columns }) => columns)),
+    units: joinColumns(parts.map(({ columns }) => columns)),
     itemCount: parts.reduce((sum, { itemCount }) => sum + itemCount, 0),
     readPostings: async (terms) => {
       const found = await Promise.all(parts.map((part) => part.readPostings(terms)));
@@ -47,6 +54,26 @@ export function joinParts(kind: IndexKind, parts: readonly SnapshotPart[]): Inde
         .map(([term]) => term);
     },
   };
+}
+
+interface JoinedTable {
+  readonly of: readonly UnitColumns[];
+  readonly units: UnitTable;
+}
+
+const joined = new WeakMap<UnitColumns, JoinedTable>();
+
+/**
+ * Searches of an index that has not changed share one table: it is as long as the index, and rankings keep columns of their own
+ * for it.
+ */
+function joinColumns(columns: readonly UnitColumns[]): UnitTable {
+  const [first] = columns;
+  const known = first === undefined ? undefined : joined.get(first);
+  if (known?.of.length === columns.length && known.of.every((one, at) => one === columns[at])) return known.units;
+  const units = joinUnits(columns);
+  if (first !== undefined) joined.set(first, { of: columns, units });
+  return units;
 }
 
 function joinPostings(
