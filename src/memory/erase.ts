@@ -6,6 +6,8 @@ import type { MemoryRow, MemoryTotals } from "../contracts/storage/memory-querie
 import type { Storage } from "../contracts/storage/storage.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { removeFieldsWrite, removeScopeFieldsWrite } from "../core/metadata-index.ts";
+import { changeItemWrites, removeGroupWrites } from "../search/index/item-source.ts";
+import { memoryIndex } from "./memory-index.ts";
 import { versionGuard } from "./rows.ts";
 import { findScope, type NamedScope, scopeGuard } from "./scopes.ts";
 
@@ -34,6 +36,7 @@ export async function clearScope(storage: Storage, named: NamedScope): Promise<E
       writes: [
         { op: "read", query: "memories.totals", params },
         removeScopeFieldsWrite({ kind: "memories", scope }),
+        ...removeGroupWrites("memories", scope),
         { op: "run", statement: "memories.removeScopeChanges", params },
         { op: "run", statement: "memories.removeScope", params },
       ],
@@ -63,7 +66,7 @@ export async function sweepExpired(
     totals = addTotals(totals, isDryRun ? totalsOf(rows) : await eraseExpired(storage, rows, now));
     last = { after: end.expires_at ?? 0, afterNo: end.no };
   }
-  if (!isDryRun && totals.memories > 0) await storage.reclaim();
+  if (!isDryRun && totals.memories > 0) await forgetErased(storage);
   return withLines(reportOf(totals), lines);
 }
 
@@ -84,6 +87,7 @@ function eraseExpired(storage: Storage, expired: readonly MemoryRow[], now: numb
 function removeMemory({ id, no, scope_no: scope }: MemoryRow): readonly Write[] {
   return [
     removeFieldsWrite({ kind: "memories", scope }, no),
+    ...changeItemWrites("memories", { group: scope, item: no }, "removed"),
     { op: "run", statement: "memory.removeChanges", params: { id } },
     { op: "run", statement: "memory.remove", params: { id } },
   ];
@@ -95,8 +99,13 @@ async function eraseWith(
   rule: () => Promise<Decision<MemoryTotals> | FinalAnswer<MemoryTotals>>,
 ): Promise<Erasure> {
   const totals = await decide(storage, rule);
-  if (totals.memories > 0) await storage.reclaim();
+  if (totals.memories > 0) await forgetErased(storage);
   return reportOf(totals);
+}
+
+async function forgetErased(storage: Storage): Promise<void> {
+  memoryIndex(storage).forget();
+  await storage.reclaim();
 }
 
 /** Every version of a memory is a change of it. */

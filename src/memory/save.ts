@@ -98,6 +98,7 @@ function addMemory({ storage, fact, scope, now, plan, guards }: PlannedFact): De
     writes: [
       insertMemory(row),
       insertChange(row, { change: "created", at: now, source: fact.source }),
+      { op: "run", statement: "memory.addIndexItem", params: { id: row.id } },
       ...addFields(row.id, fact.metadata ?? {}),
       ...plan.replaced.flatMap((old) => replaceMemory(old, { by: row.id, from: validFrom, at: now })),
     ],

@@ -3,6 +3,7 @@
 import type { MemoryHit, MemorySignal } from "../contracts/memory.ts";
 import type { MemoryRow } from "../contracts/storage/memory-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import type { TextLanguage } from "../contracts/text-index.ts";
 import type { MEMORY_VERBS } from "../contracts/verbs/memory.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { jsonObject } from "../core/decode.ts";
@@ -12,7 +13,7 @@ import { normaliseText } from "../core/normalise-text.ts";
 import { MEMORY_FIELDS, memoryFieldTerm, memoryText } from "../search/index/memory-item.ts";
 import { type IndexQuery, parseQuery, type SearchQuery, toIndexQuery } from "../search/text/query.ts";
 import { tokenise } from "../search/text/tokenise.ts";
-import { LANGUAGE, openMemoryIndex } from "./index-snapshot.ts";
+import { memoryIndex } from "./memory-index.ts";
 import { type FieldClue, type RankedMemory, rankMemories } from "./rank.ts";
 import { isExpired, memoryOf } from "./rows.ts";
 import { findScope } from "./scopes.ts";
@@ -33,16 +34,18 @@ export async function searchMemories(
   const scope = await findScope(storage, options);
   if (scope === null) return [];
   const parsed = parseQuery(text, MEMORY_FIELDS);
-  const query = toIndexQuery(parsed, LANGUAGE);
-  const snapshot = await openMemoryIndex(storage, scope);
-  const found = await rankMemories(snapshot, query, { scope, fields: fieldClues(parsed, options) });
+  const index = memoryIndex(storage);
+  const language = await index.readLanguage();
+  const query = toIndexQuery(parsed, language);
+  const fields = fieldClues(parsed, options);
+  const found = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields }));
   const allowed = filter === null ? null : await findMatching(storage, scope, filter);
   const at = options.at ?? storage.environment.now();
   const ranked = found
     .filter(({ item }) => allowed?.has(item) ?? true)
     .map((one) => scoreMemory(one, at))
     .sort(compareScores);
-  return takeHits(storage, ranked, { scope, options, filter, query, now: storage.environment.now() });
+  return takeHits(storage, ranked, { scope, options, filter, query, language, now: storage.environment.now() });
 }
 
 /** Memories that have words of the text, best first, whatever they are about. */
@@ -57,8 +60,9 @@ export async function findAlike(
 ): Promise<readonly MemoryRow[]> {
   // As terms only: quotation marks and minus signs of a fact are no query language.
   const parsed: SearchQuery = { terms: text.split(/\s+/u), phrases: [], prefixes: [], excluded: [], filters: [] };
-  const query = toIndexQuery(parsed, LANGUAGE);
-  const found = await rankMemories(await openMemoryIndex(storage, scope), query, { scope, fields: [] });
+  const index = memoryIndex(storage);
+  const query = toIndexQuery(parsed, await index.readLanguage());
+  const found = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields: [] }));
   const ranked = found.map((one) => scoreMemory(one, now)).sort(compareScores);
   const rows: MemoryRow[] = [];
   for await (const { row } of readRows(storage, scope, ranked)) {
@@ -134,6 +138,7 @@ interface HitSearch {
   readonly options: SearchOptions;
   readonly filter: ParsedFilter | null;
   readonly query: IndexQuery;
+  readonly language: TextLanguage;
   readonly now: number;
 }
 
@@ -169,13 +174,13 @@ function rounded(score: number): number {
 }
 
 /** The index may be a moment older than the row, and shares entries between long names: the row decides. */
-function isWanted(row: MemoryRow, { options, filter, query, now }: HitSearch): boolean {
+function isWanted(row: MemoryRow, { options, filter, query, language, now }: HitSearch): boolean {
   if (isExpired(row, now) || !isInTime(row, options, now)) return false;
   if (filter !== null && !matchesFilter(filter, jsonObject.read(row.metadata) ?? {})) return false;
   if (options.kind !== undefined && normaliseText(row.kind) !== normaliseText(options.kind)) return false;
   if (options.subject !== undefined && normaliseText(row.subject ?? "") !== normaliseText(options.subject))
     return false;
-  return hasPhrases(row, query);
+  return hasPhrases(row, query, language);
 }
 
 function isInTime(row: MemoryRow, { at, from, to, superseded }: SearchOptions, now: number): boolean {
@@ -188,11 +193,11 @@ function isInTime(row: MemoryRow, { at, from, to, superseded }: SearchOptions, n
   return end > (at ?? now) && (at === undefined || row.valid_from <= at);
 }
 
-function hasPhrases(row: MemoryRow, query: IndexQuery): boolean {
+function hasPhrases(row: MemoryRow, query: IndexQuery, language: TextLanguage): boolean {
   const excluded = query.excluded.phrases.filter(({ length }) => length > 1);
   if (query.phrases.length === 0 && excluded.length === 0) return true;
   const positions = new Map<number, Set<string>>();
-  for (const { term, position } of tokenise(memoryText(memoryOf(row)), LANGUAGE)) {
+  for (const { term, position } of tokenise(memoryText(memoryOf(row)), language)) {
     positions.set(position, (positions.get(position) ?? new Set()).add(term));
   }
   const has = (phrase: readonly string[]) =>

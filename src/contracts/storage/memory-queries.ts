@@ -86,8 +86,8 @@ export interface MemoryQueries {
   "memories.promotions": Read<{ scope: number; after: number; upTo: number }, MemoryChangeRow>;
   /** Numbers of a scope's memories in their order. */
   "memories.numbers": Read<{ scope: number; after: number; limit: number }, { readonly no: number }>;
-  /** The memories of a scope in the order of their numbers, as the text index needs them. */
-  "memories.texts": Read<{ scope: number; after: number; limit: number }, MemoryTextRow>;
+  /** Some memories of a scope, as the text index needs them; `items` is a JSON array of their numbers. */
+  "memories.texts": Read<{ scope: number; items: string }, MemoryTextRow>;
   "memories.totals": Read<{ scope: number }, MemoryTotals>;
   "memories.expired": Read<{ now: number; after: number; afterNo: number; limit: number }, MemoryRow>;
   "memory.scopes": Read<{ last: number; now: number; limit: number }, MemoryScopeRow>;

@@ -132,7 +132,7 @@ export type StatementName =
   | "frames.clear"
   | "frames.drop"
   | "gc.advance"
-  | `memory.${"addField" | "remove" | "removeChanges"}`
+  | `memory.${"addField" | "addIndexItem" | "remove" | "removeChanges"}`
   | `memories.${"removeScope" | "removeScopeChanges"}`
   | "metadata.removeItem"
   | "metadata.removeItems"

@@ -1,5 +1,6 @@
 // Long-term memory in SQL. A memory belongs to the row of its scope; its changes name it by its id. The text index and the index of
 // metadata name it by its number, which only the database knows when the memory is new: their entries are made from its row.
+import { NUMBERS } from "./driver.ts";
 import { NEWEST_FIRST, OLDEST_FIRST, type Order } from "./list-order.ts";
 
 const OWN_COLUMNS =
@@ -92,7 +93,7 @@ export const queries = () => ({
     "SELECT m.no FROM memories m WHERE m.scope_no = :scope AND m.no > :after ORDER BY m.no LIMIT :limit",
   "memories.texts":
     "SELECT m.no, m.scope_no, m.content, m.kind, m.subject, m.attribute, m.value, m.valid_from FROM memories m " +
-    "WHERE m.scope_no = :scope AND m.no > :after ORDER BY m.no LIMIT :limit",
+    `WHERE m.scope_no = :scope AND m.no ${NUMBERS} :items ORDER BY m.no`,
   "memories.totals":
     `SELECT count(*) AS memories, CAST(coalesce(sum(m.version), 0) AS BIGINT) AS changes, ` +
     `CAST(coalesce(sum(${BYTES}), 0) AS BIGINT) AS bytes FROM memories m WHERE m.scope_no = :scope`,
@@ -125,6 +126,9 @@ export const statements = () => ({
   "memory.addField":
     "INSERT INTO metadata_fields (kind, scope, path, value, item) " +
     "SELECT 'memories', m.scope_no, :path, :value, m.no FROM memories m WHERE m.id = :id",
+  "memory.addIndexItem":
+    "INSERT INTO index_items (kind, group_no, item, segment) " +
+    "SELECT 'memories', m.scope_no, m.no, NULL FROM memories m WHERE m.id = :id",
   "memory.remove": "DELETE FROM memories WHERE id = :id",
   "memory.removeChanges": "DELETE FROM memory_changes WHERE memory_id = :id",
   "memories.removeScope": "DELETE FROM memories WHERE scope_no = :scope",

@@ -793,7 +793,7 @@ SELECT h.no, h.memory_id, h.version, h.change, h.at, h.by_id, h.session, h.messa
 -- memories.numbers
 SELECT m.no FROM memories m WHERE m.scope_no = $1 AND m.no > $2 ORDER BY m.no LIMIT $3;
 -- memories.texts
-SELECT m.no, m.scope_no, m.content, m.kind, m.subject, m.attribute, m.value, m.valid_from FROM memories m WHERE m.scope_no = $1 AND m.no > $2 ORDER BY m.no LIMIT $3;
+SELECT m.no, m.scope_no, m.content, m.kind, m.subject, m.attribute, m.value, m.valid_from FROM memories m WHERE m.scope_no = $1 AND m.no = ANY(CAST(translate(CAST($2 AS TEXT), '[]', '{}') AS BIGINT[])) ORDER BY m.no;
 -- memories.totals
 SELECT count(*) AS memories, CAST(coalesce(sum(m.version), 0) AS BIGINT) AS changes, CAST(coalesce(sum(length(m.content) + coalesce(length(m.value), 0) + coalesce(length(m.metadata), 0)), 0) AS BIGINT) AS bytes FROM memories m WHERE m.scope_no = $1;
 -- memories.expired
@@ -1286,6 +1286,8 @@ UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= $1)
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0), checksum = CASE WHEN counters.checksum IS NULL OR counters.checksum = left(encode(sha256(convert_to(concat_ws(',', 'counters', coalesce('t' || replace(counters.name, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(counters.n AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) THEN left(encode(sha256(convert_to(concat_ws(',', 'counters', coalesce('t' || replace(counters.name, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(coalesce((SELECT max(no) FROM events), 0) AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) ELSE counters.checksum END WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
 -- memory.addField
 INSERT INTO metadata_fields (kind, scope, path, value, item) SELECT 'memories', m.scope_no, $1, $2, m.no FROM memories m WHERE m.id = $3;
+-- memory.addIndexItem
+INSERT INTO index_items (kind, group_no, item, segment) SELECT 'memories', m.scope_no, m.no, NULL FROM memories m WHERE m.id = $1;
 -- memory.remove
 DELETE FROM memories WHERE id = $1;
 -- memory.removeChanges

@@ -1,0 +1,21 @@
+// The text index of memories: an item for each, in the group of its scope.
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { ItemRef } from "../search/index/item-source.ts";
+import { memoryItem } from "../search/index/memory-item.ts";
+import { textIndexOf } from "../search/index/snapshot.ts";
+import type { TextIndex } from "../search/index/text-index.ts";
+import type { IndexItem } from "../search/index/units.ts";
+
+export function memoryIndex(storage: Storage): TextIndex {
+  return textIndexOf(storage, "memories", { readItems: (items) => readItems(storage, items) });
+}
+
+async function readItems(storage: Storage, items: readonly ItemRef[]): Promise<readonly IndexItem[]> {
+  const scopes = Map.groupBy(items, ({ group }) => group);
+  const found = await Promise.all(
+    [...scopes].map(([scope, refs]) =>
+      storage.query("memories.texts", { scope, items: JSON.stringify(refs.map(({ item }) => item)) }),
+    ),
+  );
+  return found.flat().map(memoryItem);
+}
