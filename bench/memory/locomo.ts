@@ -9,8 +9,8 @@ import type { Bench } from "../suite.ts";
 import { folderWith } from "./data.ts";
 import { readZip } from "./zip.ts";
 
-const FILES = ["locomo10.zip", "locomo10.json"];
-const FOUND = 10;
+export const FILES = ["locomo10.zip", "locomo10.json"];
+export const FOUND = 10;
 
 interface Turn {
   readonly id: string;
@@ -18,7 +18,7 @@ interface Turn {
   readonly text: string;
 }
 
-interface Conversation {
+export interface Conversation {
   /** Each is a session, in order. */
   readonly sessions: readonly (readonly Turn[])[];
   /** Questions that have an answer, with the ids of the turns that have it. */
@@ -42,7 +42,7 @@ interface RawQuestion {
 /** Questions of this category have no answer. */
 const UNANSWERABLE = 5;
 
-function readConversations(folder: string): readonly Conversation[] {
+export function readConversations(folder: string): readonly Conversation[] {
   return rawConversations(folder).map(({ turns, questions }) => {
     const sessions: Turn[][] = [];
     for (let number = 1; Array.isArray(turns[`session_${number}`]); number++) {
@@ -92,7 +92,7 @@ function rawConversations(folder: string): readonly RawConversation[] {
 const AGENT = "companion";
 
 /** A store with the sessions of a conversation; the ids of turns by the ids of messages. */
-async function fillStore(hf: Holdfast, { sessions }: Conversation): Promise<ReadonlyMap<string, string>> {
+export async function fillStore(hf: Holdfast, { sessions }: Conversation): Promise<ReadonlyMap<string, string>> {
   const turnOf = new Map<string, string>();
   for (const [index, turns] of sessions.entries()) {
     const messages = await hf.history.appendMany(
@@ -116,13 +116,20 @@ async function measureRecall(
     const turnOf = await fillStore(hf, conversation);
     for (const { text, evidence } of conversation.questions) {
       const { hits } = await hf.search(text, { limit: FOUND });
-      const found = new Set(hits.map(({ id }) => turnOf.get(id)));
-      sum += evidence.filter((id) => found.has(id)).length / evidence.length;
+      sum += recallOf(
+        evidence,
+        hits.map(({ id }) => turnOf.get(id) ?? ""),
+      );
       questions += 1;
     }
     await hf.close();
   }
   return { recall: sum / questions, questions };
+}
+
+/** The share of the evidence that was found. */
+export function recallOf(evidence: readonly string[], found: readonly string[]): number {
+  return evidence.filter((id) => found.includes(id)).length / evidence.length;
 }
 
 const METRIC = "locomo.text.r10";

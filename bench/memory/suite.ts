@@ -5,6 +5,7 @@ import type { Suite } from "../suite.ts";
 import { vectorBenches } from "../vectors/benches.ts";
 import { cranfield } from "./cranfield.ts";
 import { locomoText } from "./locomo.ts";
+import { locomoHybrid } from "./locomo-hybrid.ts";
 import { closeFilled, loopDelay, searchGrowth, searchText, searchTextOn } from "./searches.ts";
 import { appendIndexed, appendIndexedOn } from "./writes.ts";
 
@@ -15,6 +16,7 @@ export function memory(): Suite {
     about: "text search (quality on LoCoMo and Cranfield, of --data; speed; cost of the index), and vectors",
     benches: [
       locomoText,
+      locomoHybrid,
       cranfield,
       appendIndexed,
       searchText,
