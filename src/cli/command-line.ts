@@ -196,14 +196,13 @@ function findCommands([name, second]: readonly string[], commands: readonly AnyS
 }
 
 const READ_HINT =
-  "; `holdfast messages SESSION` prints a session's messages, `holdfast handover --request ID` prints what a coding agent did, " +
-  "and `holdfast query` searches all sessions";
+  "; `holdfast search WORD` finds messages of all sessions, `holdfast messages SESSION` prints a session's messages, " +
+  "and `holdfast handover --request ID` prints what a coding agent did";
 const CONTINUE_HINT =
   "; `holdfast run --request ID -- claude` continues a coding agent's session, `holdfast handover --request ID` prints what it did";
 
 /** Words that users try as commands, with a hint about the command that does it. */
 const RELATED_COMMANDS: Readonly<Record<string, string>> = {
-  search: READ_HINT,
   find: READ_HINT,
   grep: READ_HINT,
   history: READ_HINT,

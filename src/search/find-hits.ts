@@ -12,7 +12,8 @@ import { messageOf, readContent } from "../history/messages.ts";
 import type { MessageFactors } from "./factors.ts";
 import type { MessageFilter } from "./filters.ts";
 import { messageText } from "./index/message-item.ts";
-import { matchesText } from "./match-text.ts";
+import { hasMatch, matchesText } from "./match-text.ts";
+import { readMessagesAround } from "./neighbours.ts";
 import type { ItemRanking, RankedItem } from "./ranking/rank-items.ts";
 import { ONE, WEIGHTS } from "./ranking/weights.ts";
 import { SessionQuota } from "./select-hits.ts";
@@ -84,6 +85,8 @@ async function readHit(
   sessions.set(row.session, known);
   const showing = await shown.find({ ...row, no: item.groupNumber }, await known);
   if (showing === null) return null;
+  const hasOwnWord = await runInSlices(hasMatch(text, query, language), slice);
+  if (!hasOwnWord && !(await hasMatchBeside(search, showing, item.item))) return null;
   const { text: passage, snippet } = await runInSlices(readPassage(text, item.part, query, language), slice);
   const { id, session, seq, agent, role } = message;
   const at = messageTimeOf(message);
@@ -93,6 +96,22 @@ async function readHit(
   const signals = signalsOf(item, search);
   const hit = { id, session, title, request, shownIn, seq, agent, role, at, score, signals, passage, snippet };
   return { hit, showing };
+}
+
+/** How far the words of other messages count for a message. */
+const REACH = 2;
+
+/**
+ * Whether a message beside this one has a word of the query, in what the session shows and the filter allows. The index counts
+ * words of all messages around it, also of rewound ones and of other agents.
+ */
+async function hasMatchBeside(search: HitSearch, showing: Showing, seq: number): Promise<boolean> {
+  const { filter, query, language, slice } = search;
+  for (const message of await readMessagesAround(search, await showing.readLine(), seq, REACH)) {
+    if (!filter.isAllowed(message)) continue;
+    if (await runInSlices(hasMatch(messageText(message.content), query, language), slice)) return true;
+  }
+  return false;
 }
 
 /** null: it cannot be read. The checker reports the damage; the search goes on without the message, as the index does. */

@@ -64,6 +64,15 @@ export interface MatchedToken {
   readonly term: string;
 }
 
+/** Whether any word of the query is in the text. */
+export function* hasMatch(text: string, query: IndexQuery, language: TextLanguage): InterruptibleWork<boolean> {
+  for (const passage of readPassages(text, language)) {
+    if (matchedTokens(passage, query).length > 0) return true;
+    yield;
+  }
+  return false;
+}
+
 /** In the order of the text. */
 export function matchedTokens({ tokens }: TextPassage, query: IndexQuery): readonly MatchedToken[] {
   const terms = new Set([...query.terms, ...query.phrases.flat(), ...query.compounds.flat()]);

@@ -1,4 +1,5 @@
 // The messages before and after a hit, as the session shows them in which it was found.
+import type { Message } from "../contracts/messages.ts";
 import type { SearchNeighbour } from "../contracts/search.ts";
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -31,13 +32,38 @@ export interface NeighbourReads {
 /** At most `count` on each side, oldest first. */
 export async function readNeighbours(
   reads: NeighbourReads,
-  { lineage, stretch }: MessageLine,
+  line: MessageLine,
   seq: number,
   count: number,
 ): Promise<Neighbours> {
+  const { before, after } = await readRowsAround(reads.storage, line, seq, count);
+  return { before: await toNeighbours(reads, before), after: await toNeighbours(reads, after) };
+}
+
+/** The same messages, whole. */
+export async function readMessagesAround(
+  { storage, payloads }: NeighbourReads,
+  line: MessageLine,
+  seq: number,
+  count: number,
+): Promise<readonly Message[]> {
+  const { before, after } = await readRowsAround(storage, line, seq, count);
+  return readRows([...before, ...after], payloads, new TimeSlice(storage.environment));
+}
+
+interface RowsAround {
+  readonly before: readonly MessageRow[];
+  readonly after: readonly MessageRow[];
+}
+
+async function readRowsAround(
+  storage: Storage,
+  { lineage, stretch }: MessageLine,
+  seq: number,
+  count: number,
+): Promise<RowsAround> {
   const own = lineage[stretch];
   if (own === undefined) throw new Error("bug: a line does not have the stretch of its message");
-  const { storage } = reads;
   const before: MessageRow[] = [];
   for (const [index, one] of lineage.slice(stretch).entries()) {
     const upTo = index === 0 ? Math.min(one.upTo, seq - 1) : one.upTo;
@@ -52,7 +78,7 @@ export async function readNeighbours(
     after.push(...(await readOn(storage, one, index === 0 ? seq : 0, count - after.length)));
     if (after.length >= count) break;
   }
-  return { before: await toNeighbours(reads, before.reverse()), after: await toNeighbours(reads, after) };
+  return { before: before.reverse(), after };
 }
 
 /** Rows of one page; some may be of messages that were erased or are hidden, and more are read in their place. */

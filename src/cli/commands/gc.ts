@@ -9,7 +9,7 @@ import { formatBytes, formatCount, plural } from "../units.ts";
 
 export const gc: Command = {
   name: "gc",
-  summary: "delete expired captures and memories, and blobs that nothing refers to",
+  summary: "delete what has expired, and blobs that nothing refers to",
   usage: ["gc [--dry-run | --vacuum]"],
   description:
     "Deletes expired captures, as holdfast captures sweep does, and expired memories. Then it " +

@@ -141,7 +141,7 @@ describe("another agent on the same request", () => {
 });
 
 describe("hints", () => {
-  test.each(["search", "find", "grep", "continue", "chat"])(
+  test.each(["find", "grep", "continue", "chat"])(
     "%s, which is no command, leads to those that do it",
     async (name) => {
       const { code, stderr } = await cli([name, "login"]);

@@ -206,7 +206,7 @@ const add: Command = {
   },
   operands: [COLLECTION, { name: "DOCUMENTS", need: "required" }],
   examples: [
-    { command: "holdfast vectors add notes - < documents.jsonl", does: "a file" },
+    { command: "holdfast vectors add notes -", does: "documents from standard input, one a line" },
     { command: `holdfast vectors add notes '{"content": "About tea", "embedding": [0.1, 0.2]}'`, does: "one document" },
   ],
   next: "holdfast vectors show COLLECTION says how many there are.",

@@ -4,7 +4,7 @@ import { open } from "../../open.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
 /** Parts whose verbs are members of the store itself. */
-const OF_STORE = ["archives", "stats", "query", "trace", "check", "handle"];
+const OF_STORE = ["archives", "stats", "search", "reindex", "query", "trace", "check", "handle"];
 
 function functionsOf(holder: object): string[] {
   const members = Object.entries(holder).filter(([, member]) => typeof member === "function");

@@ -1,4 +1,5 @@
 // The model's state.
+import { HoldfastError } from "../../contracts/errors.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import type { At } from "../../contracts/locators.ts";
 import type { State, Versioned } from "../../contracts/state.ts";
@@ -30,7 +31,9 @@ export function modelState(store: ModelStore): State {
     getKey: async (session, key) => new Map(Object.entries(live(session))).get(key),
     getVersioned: async (session) => versioned(session),
     set: async (session, value, { ttlMs } = {}) => replace(session, value as JsonObject, ttlMs),
-    patch: async (id, patch, { ttlMs, remove = [] } = {}) => {
+    patch: async (id, patch, { ttlMs, remove = [], version } = {}) => {
+      if (version !== undefined && versioned(id).version !== version)
+        throw new HoldfastError("Conflict", "another version");
       const session = store.ensure(id);
       for (const key of remove) session.state.delete(key);
       return write(session, patch as JsonObject, ttlMs);

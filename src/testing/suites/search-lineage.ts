@@ -45,6 +45,23 @@ export const SEARCH_LINEAGE_CASES: readonly Case[] = [
     assert.deepEqual(hit.after, []);
   }),
 
+  prove("SR2 words that were rewound, or that another agent said, bring no message beside them", ALL, async (nouns) => {
+    const { history, lineage } = nouns;
+    const start = await say(nouns, "chat", "start");
+    const head = await lineage.heads.publish("chat");
+    await say(nouns, "chat", "platypus");
+    assert.deepEqual(await found(nouns, "platypus"), [start.id, "chat#4"]);
+    await lineage.heads.publish("chat");
+    await lineage.sessions.rewind({ session: "chat", head: head.id });
+    await say(nouns, "chat", "next");
+    assert.deepEqual(await found(nouns, "platypus"), []);
+    assert.deepEqual(await found(nouns, "platypus", { rewound: true }), ["chat#4"]);
+    await history.append({ session: "chat", agent: "bob" }, { role: "user", content: "bluebird" });
+    assert.deepEqual(await found(nouns, "bluebird", { agent: "ada" }), []);
+    assert.deepEqual(await found(nouns, "bluebird", { role: "assistant" }), []);
+    assert.equal((await found(nouns, "bluebird")).length > 1, true);
+  }),
+
   prove("SR2 finds what a session showed at a head", ALL, async (nouns) => {
     const { lineage } = nouns;
     const first = await say(nouns, "chat", "harbour one");
