@@ -20,6 +20,8 @@ export interface MessageFilter {
   /** For the index: it lets pass what `isAllowed` refuses, where it is coarser than the message. */
   readonly selection: ItemSelection;
   isAllowed(message: Message): boolean;
+  /** Whether words of this message may count for the messages beside it: also of another role, but of no other agent. */
+  isAllowedBeside(message: Message): boolean;
 }
 
 /** One of the values; with `isExcluded`, none of them. */
@@ -61,6 +63,8 @@ export async function readMessageFilter(
       const at = messageTimeOf(message);
       return at >= since && at <= until && conditions.every((condition) => fulfils(message, condition));
     },
+    isAllowedBeside: (message) =>
+      conditions.every((condition) => condition.field !== "agent" || fulfils(message, condition)),
   };
 }
 

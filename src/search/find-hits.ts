@@ -102,13 +102,13 @@ async function readHit(
 const REACH = 2;
 
 /**
- * Whether a message beside this one has a word of the query, in what the session shows and the filter allows. The index counts
- * words of all messages around it, also of rewound ones and of other agents.
+ * Whether a message beside this one has a word of the query, in what the session shows and of an agent that the filter allows. The
+ * index counts words of all messages around it, also of rewound ones and of other agents.
  */
 async function hasMatchBeside(search: HitSearch, showing: Showing, seq: number): Promise<boolean> {
   const { filter, query, language, slice } = search;
   for (const message of await readMessagesAround(search, await showing.readLine(), seq, REACH)) {
-    if (!filter.isAllowed(message)) continue;
+    if (!filter.isAllowedBeside(message)) continue;
     if (await runInSlices(hasMatch(messageText(message.content), query, language), slice)) return true;
   }
   return false;
