@@ -92,8 +92,6 @@ async function readProgress(
   model: ModelRecord | null,
   embedder: CheckedEmbedder | null,
 ): Promise<EmbeddingProgress> {
-  const [totals] = await storage.query("failures.totals", { kind: "documents" });
-  const parked = totals?.parked ?? 0;
   let [pending, foreign] = [0, 0];
   for (let after = 0; ; ) {
     const [found] = await storage.query("documents.nextPending", { after });
@@ -106,6 +104,9 @@ async function readProgress(
     else foreign += n;
   }
   const rebuilt = await countRebuilt(storage, model);
+  // Read last: a failure that is counted here still waits, and is not one of a text that was embedded meanwhile.
+  const [totals] = await storage.query("failures.totals", { kind: "documents" });
+  const parked = totals?.parked ?? 0;
   // A rebuild is not over before its generation is the current one.
   const least = rebuilt === null ? 0 : 1;
   pending = Math.max(least, pending + (rebuilt ?? 0) - parked);
