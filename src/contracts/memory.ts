@@ -197,7 +197,7 @@ export interface Memories extends Promotions {
   search(query: string, options?: MemorySearchOptions): Promise<readonly MemoryHit[]>;
   /** Also a memory that was superseded. null if the scope has no such memory, or it has expired. */
   get(id: string, scope?: MemoryScope): Promise<Memory | null>;
-  /** Memories that hold now, in the order in which they were saved. */
+  /** Memories that have not ended, also those that begin later, in the order in which they were saved. */
   list(
     filter?: PageOptions &
       MemoryScope & {

@@ -8,31 +8,47 @@ import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { removeFieldsWrite, removeScopeFieldsWrite } from "../core/metadata-index.ts";
 import { changeItemWrites, removeGroupWrites } from "../search/index/item-source.ts";
 import { memoryIndex } from "./memory-index.ts";
+import type { Withdrawal } from "./promotion/promote.ts";
 import { versionGuard } from "./rows.ts";
 import { findScope, type NamedScope, scopeGuard } from "./scopes.ts";
 
 const NOTHING: MemoryTotals = { memories: 0, changes: 0, bytes: 0 };
 
-export async function deleteMemory(storage: Storage, named: NamedScope, id: string): Promise<Erasure> {
+/** Removes the lines of the memories from blocks; the erasure is decided again if a promotion changes the blocks meanwhile. */
+type Withdraw = () => Promise<Withdrawal>;
+
+export async function deleteMemory(
+  storage: Storage,
+  named: NamedScope,
+  id: string,
+  withdraw: Withdraw,
+): Promise<Erasure> {
   const scope = await findScope(storage, named);
   if (scope === null) return reportOf(NOTHING);
-  return eraseWith(storage, async () => {
+  let lines = 0;
+  const report = await eraseWith(storage, async () => {
+    const withdrawn = await withdraw();
+    lines += withdrawn.lines;
     // Also one that has expired: until it is swept, its words are in the store.
     const [row] = await storage.query("memory.get", { id, scope });
     if (row === undefined) return { answer: NOTHING };
-    const guards = [scopeGuard(scope), versionGuard(row)];
+    const guards = [scopeGuard(scope), versionGuard(row), ...withdrawn.guards];
     return { commit: { guards, writes: removeMemory(row) }, answer: () => totalsOf([row]) };
   });
+  return withLines(report, lines);
 }
 
-export async function clearScope(storage: Storage, named: NamedScope): Promise<Erasure> {
+export async function clearScope(storage: Storage, named: NamedScope, withdraw: Withdraw): Promise<Erasure> {
   const scope = await findScope(storage, named);
   if (scope === null) return reportOf(NOTHING);
-  return eraseWith(storage, async () => {
+  let lines = 0;
+  const report = await eraseWith(storage, async () => {
+    const withdrawn = await withdraw();
+    lines += withdrawn.lines;
     const params = { scope };
     const commit: Commit = {
       solo: true,
-      guards: [scopeGuard(scope)],
+      guards: [scopeGuard(scope), ...withdrawn.guards],
       writes: [
         { op: "read", query: "memories.totals", params },
         removeScopeFieldsWrite({ kind: "memories", scope }),
@@ -43,16 +59,17 @@ export async function clearScope(storage: Storage, named: NamedScope): Promise<E
     };
     return { commit, answer: ({ found }) => found?.["memories.totals"]?.[0] ?? NOTHING };
   });
+  return withLines(report, lines);
 }
 
 /** Memories that one commit of a sweep erases. */
 const SWEPT_ROWS = 100;
 
-/** `withdraw` removes the lines of these memories from blocks, and returns how many there were. */
+/** `withdraw` removes the lines of these memories from blocks. */
 export async function sweepExpired(
   storage: Storage,
   isDryRun: boolean,
-  withdraw: (rows: readonly MemoryRow[]) => Promise<number>,
+  withdraw: (rows: readonly MemoryRow[]) => Promise<Withdrawal>,
 ): Promise<Erasure> {
   const now = storage.environment.now();
   let totals = NOTHING;
@@ -62,8 +79,12 @@ export async function sweepExpired(
     const rows = await storage.query("memories.expired", page);
     const end = rows.at(-1);
     if (end === undefined) break;
-    if (!isDryRun) lines += await withdraw(rows);
-    totals = addTotals(totals, isDryRun ? totalsOf(rows) : await eraseExpired(storage, rows, now));
+    const withdrawRows = async () => {
+      const withdrawn = await withdraw(rows);
+      lines += withdrawn.lines;
+      return withdrawn;
+    };
+    totals = addTotals(totals, isDryRun ? totalsOf(rows) : await eraseExpired(storage, rows, now, withdrawRows));
     last = { after: end.expires_at ?? 0, afterNo: end.no };
   }
   if (!isDryRun && totals.memories > 0) await forgetErased(storage);
@@ -71,15 +92,21 @@ export async function sweepExpired(
 }
 
 /** A memory that was saved again meanwhile may live longer: each is read again with its guard. */
-function eraseExpired(storage: Storage, expired: readonly MemoryRow[], now: number): Promise<MemoryTotals> {
+function eraseExpired(
+  storage: Storage,
+  expired: readonly MemoryRow[],
+  now: number,
+  withdraw: Withdraw,
+): Promise<MemoryTotals> {
   return decide(storage, async () => {
+    const withdrawn = await withdraw();
     const found = await Promise.all(
       expired.map(({ id, scope_no: scope }) => storage.query("memory.get", { id, scope })),
     );
     const rows = found.flat().filter(({ expires_at }) => expires_at !== null && expires_at <= now);
     if (rows.length === 0) return { answer: NOTHING };
     const scopes = new Set(rows.map(({ scope_no }) => scope_no));
-    const guards: readonly Guard[] = [...[...scopes].map(scopeGuard), ...rows.map(versionGuard)];
+    const guards: readonly Guard[] = [...[...scopes].map(scopeGuard), ...rows.map(versionGuard), ...withdrawn.guards];
     return { commit: { guards, writes: rows.flatMap(removeMemory) }, answer: () => totalsOf(rows) };
   });
 }
@@ -130,6 +157,6 @@ function reportOf({ memories, changes, bytes }: MemoryTotals): Erasure {
 }
 
 /** Erased memories had lines in blocks, which older versions of the blocks still have. */
-export function withLines(report: Erasure, lines: number): Erasure {
+function withLines(report: Erasure, lines: number): Erasure {
   return lines === 0 ? report : { ...report, kept: { ...report.kept, blockLines: lines } };
 }

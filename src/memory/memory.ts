@@ -1,6 +1,7 @@
 // Long-term memory: see contracts/memory.ts for what it promises.
 import type { Page } from "../contracts/json.ts";
 import type { Memories, Memory, MemoryChange, MemoryScopeStatus } from "../contracts/memory.ts";
+import type { Guard } from "../contracts/storage/commit.ts";
 import type { MemoryRow } from "../contracts/storage/memory-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -10,7 +11,7 @@ import { invalid } from "../core/check.ts";
 import { listStart, readPage } from "../core/cursor.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { touchMemory, undoSupersession } from "./change.ts";
-import { clearScope, deleteMemory, sweepExpired, withLines } from "./erase.ts";
+import { clearScope, deleteMemory, sweepExpired } from "./erase.ts";
 import { factKey, subjectKey } from "./fact.ts";
 import { checkFact } from "./new-fact.ts";
 import {
@@ -19,6 +20,7 @@ import {
   promoteMemories,
   setPin,
   undoPromotion,
+  type Withdrawal,
   withdrawLines,
 } from "./promotion/promote.ts";
 import { agentOf, changeOf, memoryOf } from "./rows.ts";
@@ -44,14 +46,8 @@ export function createMemory(storage: Storage, payloads: Payloads): Memories {
     history: (id, options) => listChanges(storage, id, options),
     touch: (id, options) => touchMemory(storage, id, options),
     undo: (id, scope) => undoSupersession(storage, id, scope),
-    delete: async (id, scope) => {
-      const lines = await withdrawLines(stores, scope, (row) => row.id === id);
-      return withLines(await deleteMemory(storage, scope, id), lines);
-    },
-    clear: async (scope) => {
-      const lines = await withdrawLines(stores, scope, () => true);
-      return withLines(await clearScope(storage, scope), lines);
-    },
+    delete: (id, scope) => deleteMemory(storage, scope, id, () => withdrawLines(stores, scope, (row) => row.id === id)),
+    clear: (scope) => clearScope(storage, scope, () => withdrawLines(stores, scope, () => true)),
     deleteExpired: ({ dryRun }) => sweepExpired(storage, dryRun, (rows) => withdrawExpired(stores, rows)),
     scopes: (options) => listScopes(storage, options),
     status: async () => {
@@ -61,12 +57,17 @@ export function createMemory(storage: Storage, payloads: Payloads): Memories {
   });
 }
 
-async function withdrawExpired(stores: PromotionStores, rows: readonly MemoryRow[]): Promise<number> {
+async function withdrawExpired(stores: PromotionStores, rows: readonly MemoryRow[]): Promise<Withdrawal> {
   const ids = new Set(rows.map(({ id }) => id));
   const scopes = new Map(rows.map(({ scope_no: no, namespace, agent }) => [no, { namespace, agent }]));
   let lines = 0;
-  for (const scope of scopes.values()) lines += await withdrawLines(stores, scope, ({ id }) => ids.has(id));
-  return lines;
+  const guards: Guard[] = [];
+  for (const scope of scopes.values()) {
+    const withdrawn = await withdrawLines(stores, scope, ({ id }) => ids.has(id));
+    lines += withdrawn.lines;
+    guards.push(...withdrawn.guards);
+  }
+  return { lines, guards };
 }
 
 type MemoryArguments<V extends keyof typeof MEMORY_VERBS> = ValuesOf<(typeof MEMORY_VERBS)[V]>;

@@ -11,6 +11,7 @@ import { matchesFilter, type ParsedFilter, parseFilter } from "../core/metadata-
 import { findItems } from "../core/metadata-index.ts";
 import { normaliseText } from "../core/normalise-text.ts";
 import { MEMORY_FIELDS, memoryFieldTerm, memoryText } from "../search/index/memory-item.ts";
+import { checkQueryTerms } from "../search/query-limits.ts";
 import { type IndexQuery, parseQuery, type SearchQuery, toIndexQuery } from "../search/text/query.ts";
 import { tokenise } from "../search/text/tokenise.ts";
 import { memoryIndex } from "./memory-index.ts";
@@ -37,6 +38,7 @@ export async function searchMemories(
   const index = memoryIndex(storage);
   const language = await index.readLanguage();
   const query = toIndexQuery(parsed, language);
+  checkQueryTerms(query);
   const fields = fieldClues(parsed, options);
   const found = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields }));
   const allowed = filter === null ? null : await findMatching(storage, scope, filter);

@@ -122,7 +122,8 @@ const search: Command = {
   ],
   description:
     'Finds memories of one scope, the best match first. A query has words, "phrases", prefix*, -words to leave out, ' +
-    'kind:word and subject:"a name". By default it finds what holds now; --at finds what held at a time.',
+    'kind:word and subject:"a name". By default it finds what has not ended, also what begins later; --at finds ' +
+    "what held at a time.",
   options: {
     ...SCOPE_OPTIONS,
     kind: { type: "text", value: "WORD", summary: "only of this kind" },
@@ -205,7 +206,7 @@ const ls: Command = {
     `memory [ls] ${SCOPE_USAGE} [--kind K] [--subject S [--attribute A]] [--superseded] [--order ORDER] [--limit N] [--cursor C]`,
   ],
   description:
-    "Lists the memories of one scope that hold now, newest first, a page at a time. With --subject, --attribute and " +
+    "Lists the memories of one scope that have not ended, newest first, a page at a time. With --subject, --attribute and " +
     "--superseded it lists all values that an attribute has had.",
   options: {
     ...SCOPE_OPTIONS,

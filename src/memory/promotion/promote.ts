@@ -12,7 +12,7 @@ import type {
   PromotionExplanation,
   PromotionReport,
 } from "../../contracts/promotion.ts";
-import type { Write } from "../../contracts/storage/commit.ts";
+import type { Guard, Write } from "../../contracts/storage/commit.ts";
 import type { MemoryRow } from "../../contracts/storage/memory-queries.ts";
 import type { Payloads, Prepare } from "../../contracts/storage/payloads.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
@@ -66,18 +66,40 @@ export async function undoPromotion(stores: PromotionStores, scope: NamedScope):
   return report;
 }
 
+/** What was removed from blocks before an erasure, and what the erasure relies on: that no promotion has changed them since. */
+export interface Withdrawal {
+  readonly lines: number;
+  readonly guards: readonly Guard[];
+}
+
+const NO_LINES: Withdrawal = { lines: 0, guards: [] };
+
 /**
  * Removes the lines of memories that are about to be erased, in a commit of its own before the erasure: erased words are in no
- * block then. Older versions of the blocks still have them. Returns how many lines there were.
+ * block then. Older versions of the blocks still have them.
  */
 export async function withdrawLines(
   stores: PromotionStores,
   scope: NamedScope,
   isErased: (row: MemoryRow) => boolean,
-): Promise<number> {
+): Promise<Withdrawal> {
   // Promotion needs an agent, and is off for most of them.
-  if (scope.agent === "" || !(await hasPromotionBlocks(stores.storage, scope.agent))) return 0;
+  if (scope.agent === "" || !(await hasPromotionBlocks(stores.storage, scope.agent))) return NO_LINES;
+  for (let lines = 0; ; ) {
+    const { removed, guards } = await withdrawOnce(stores, scope, isErased);
+    if (removed === 0) return { lines, guards };
+    lines += removed;
+  }
+}
+
+async function withdrawOnce(
+  stores: PromotionStores,
+  scope: NamedScope,
+  isErased: (row: MemoryRow) => boolean,
+): Promise<{ readonly removed: number; readonly guards: readonly Guard[] }> {
+  let guards: readonly Guard[] = [];
   const report = await change(stores, scope, async (situation) => {
+    guards = situation.blocks.map(({ block }) => blockGuard(block.id, block.version));
     const erased = new Set(situation.memories.filter(({ row }) => isErased(row)).map(({ row }) => row.id));
     const plans = situation.blocks.map(({ block, label }) => {
       const candidates = candidatesFor(situation, label)
@@ -87,7 +109,7 @@ export async function withdrawLines(
     });
     return { plans, isDryRun: false };
   });
-  return report?.demoted.filter(({ reason }) => reason === "ended").length ?? 0;
+  return { removed: report?.demoted.filter(({ reason }) => reason === "ended").length ?? 0, guards };
 }
 
 /** The memories that the newest promotion moved, and that were not moved since. */

@@ -94,6 +94,19 @@ export const promotionCases: readonly Case[] = [
     },
   ),
 
+  prove("ME5 LG6 an erasure beside a promotion leaves no line of what it erased", NEEDS, async (nouns) => {
+    const { memory } = nouns;
+    await withBlocks(nouns);
+    for (const erase of ["delete", "clear"] as const) {
+      for (const n of range(8)) {
+        const { id } = await important(`secret ${erase} ${n}`, memory);
+        const erased = erase === "delete" ? memory.delete(id, ADA) : memory.clear(ADA);
+        await Promise.all([erased, memory.promote(ADA)]);
+        assert.equal(await read(nouns), "");
+      }
+    }
+  }),
+
   prove("ME5 lines of the agent stay, and the limit is kept: the best that fit", NEEDS, async (nouns) => {
     const { memory, agents } = nouns;
     await agents.saveBlocks("ada", [{ label: "facts", value: "own line\n\n- also mine", limit: 60 }]);
