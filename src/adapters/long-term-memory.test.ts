@@ -27,3 +27,17 @@ test("ME14 the LongTermMemory of the storage contracts saves, finds and erases b
   await store.clear("helper", { namespace: "work" });
   expect(await hf.memory.status()).toEqual({ scopes: 0, memories: 0, superseded: 0, expired: 0 });
 });
+
+test("ME2 ME14 no option of a call names another agent", async () => {
+  await using hf = await open(":memory:");
+  const store = longTermMemory(hf);
+  const id = await store.save("victim", "the victim's card");
+  const options = JSON.parse('{"agent":"victim"}');
+  const refused = { code: "InvalidArgument" };
+  await expect(store.search("attacker", "card", options)).rejects.toMatchObject(refused);
+  await expect(store.get("attacker", id, options)).rejects.toMatchObject(refused);
+  await expect(store.delete("attacker", id, options)).rejects.toMatchObject(refused);
+  await expect(store.clear("attacker", options)).rejects.toMatchObject(refused);
+  await expect(store.save("attacker", "mine", JSON.parse(`{"supersedes":"${id}"}`))).rejects.toMatchObject(refused);
+  expect((await store.get("victim", id))?.content).toBe("the victim's card");
+});

@@ -3,6 +3,7 @@
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { JsonableObject, JsonObject } from "../contracts/json.ts";
 import type { Memory } from "../contracts/memory.ts";
+import { checkFields } from "../core/check.ts";
 
 export interface ScoredMemory {
   readonly content: string;
@@ -39,24 +40,36 @@ export function longTermMemory({ memory }: Pick<Holdfast, "memory">): LongTermMe
   return {
     save: async (agent, content, { metadata, ttlSeconds, ...options } = {}) => {
       const saved = await memory.save(content, {
-        agent,
-        ...options,
+        ...scopeOf(agent, options),
         ...(metadata === undefined || metadata === null ? {} : { metadata: metadata as JsonObject }),
         ...(ttlSeconds === undefined || ttlSeconds === null ? {} : { ttlMs: Math.round(ttlSeconds * 1000) }),
       });
       return saved.id;
     },
-    search: async (agent, query, options = {}) =>
-      (await memory.search(query, { agent, ...options })).map((hit) => scoredMemory(hit, hit.score)),
+    search: async (agent, query, { limit, ...options } = {}) => {
+      const found = await memory.search(query, {
+        ...scopeOf(agent, options),
+        ...(limit === undefined ? {} : { limit }),
+      });
+      return found.map((hit) => scoredMemory(hit, hit.score));
+    },
     get: async (agent, id, options = {}) => {
-      const found = await memory.get(id, { agent, ...options });
+      const found = await memory.get(id, scopeOf(agent, options));
       return found === null ? null : scoredMemory(found, 1);
     },
-    delete: async (agent, id, options = {}) => (await memory.delete(id, { agent, ...options })).removed.memories === 1,
+    delete: async (agent, id, options = {}) =>
+      (await memory.delete(id, scopeOf(agent, options))).removed.memories === 1,
     clear: async (agent, options = {}) => {
-      await memory.clear({ agent, ...options });
+      await memory.clear(scopeOf(agent, options));
     },
   };
+}
+
+/** Refuses any other option: callers may pass on what a model wrote, and an agent there would be another scope. */
+function scopeOf(agent: string, options: { readonly namespace?: string }): { agent: string; namespace?: string } {
+  checkFields(options, "options", ["namespace"]);
+  const { namespace } = options;
+  return namespace === undefined ? { agent } : { agent, namespace };
 }
 
 function scoredMemory({ content, id, metadata }: Memory, score: number): ScoredMemory {
