@@ -231,6 +231,28 @@ test("EM2 the key is in no error, no log and no property, also if the server rep
   expect(inspect(embedder, { depth: 20, showHidden: true }) + JSON.stringify([embedder, logs])).not.toContain(KEY);
 });
 
+const SECRETS: readonly (readonly [{ readonly headers?: Record<string, string>; readonly query?: string }, string])[] =
+  [
+    [{ headers: { authorization: `Bearer ${KEY}` } }, KEY],
+    [{ headers: { authorization: `Basic  ${KEY}` } }, KEY],
+    [{ headers: { "x-key": "sk-1234" } }, "sk-1234"],
+    [{ query: `?api-key=${KEY}` }, KEY],
+  ];
+
+test.each(SECRETS)(
+  "EM2 a key in a header or in the URL is in no error either: %j",
+  async ({ headers = {}, query = "" }, key) => {
+    const server = await start(() => ({ status: 401, json: { error: { message: `wrong: ${key}, Basic ${key}` } } }));
+    const url = `${server.url}/v1${query}`;
+    const embedder = openaiEmbedder({ ...MODEL, url, headers, retries: 0 });
+    const error: unknown = await embedder
+      .embed(["a"], { kind: "document", signal: new AbortController().signal })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: expect.stringContaining("wrong: [key]") });
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(key);
+  },
+);
+
 test("EM2 does not follow a redirect, which could take the key elsewhere", async () => {
   const target = await start();
   const server = await start(() => ({ status: 307, headers: { location: `${target.url}/v1/embeddings` } }));

@@ -70,7 +70,7 @@ export function createEndpoint(options: EndpointOptions, defaults: ProviderDefau
   const headers = checkHeaders(given.headers, key);
   const { fetch: send = (...call: Parameters<typeof fetch>) => fetch(...call) } = given;
   if (typeof send !== "function") throw invalid("fetch", "a function", send);
-  const server: Server = { provider, url, headers, hide: hideSecrets(key, headers), send: send as typeof fetch };
+  const server: Server = { provider, url, headers, hide: hideSecrets(key, headers, url), send: send as typeof fetch };
   return {
     ...settings,
     model,
@@ -209,12 +209,18 @@ function checkHeaders(value: unknown, key: string | null): Readonly<Record<strin
   return headers;
 }
 
-/** Header values of fewer characters than this are no keys. */
-const SHORTEST_KEY = 8;
+/** Parts of header values and of a URL's query that are shorter are no keys, but words such as "Bearer". */
+const SHORTEST_KEY = 7;
 
-function hideSecrets(key: string | null, headers: Readonly<Record<string, string>>): Server["hide"] {
+/** A server may repeat a key in its answer without the word that stands before it in a header. */
+function hideSecrets(key: string | null, headers: Readonly<Record<string, string>>, url: URL): Server["hide"] {
   const values = Object.entries(headers).flatMap(([name, text]) => (name === "content-type" ? [] : [text]));
-  const secrets = [...(key === null ? [] : [key]), ...values.filter((text) => text.length >= SHORTEST_KEY)];
+  const parts = [...values, ...url.searchParams.values()].flatMap((text) => [
+    text,
+    text.replace(/\s+/g, " "),
+    ...text.split(/\s+/),
+  ]);
+  const secrets = [...(key === null ? [] : [key]), ...parts.filter((text) => text.length >= SHORTEST_KEY)];
   const longestFirst = secrets.sort((a, b) => b.length - a.length);
   return (text) => longestFirst.reduce((hidden, secret) => hidden.replaceAll(secret, "[key]"), text);
 }

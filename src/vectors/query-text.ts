@@ -50,7 +50,7 @@ export async function readQuery(
         details: { collection, expected: current.model, actual: embedder.model },
         hint:
           "Give the query's embedding by the collection's model. While embeddings.status() shows that texts wait, those of a new " +
-          "embedder are being made.",
+          "embedder are being made. To go back to an embedder that the store has left, call embeddings.adopt().",
       },
     );
   }
