@@ -74,8 +74,11 @@ export const LIMITS = {
   /** Values of one attribute in a pull (default `page`), and the depth of a recursive pull. */
   pullValues: 10_000,
   pullDepth: 64,
-  /** UTF-8 bytes of the text of a search. */
+  /** UTF-8 bytes of the text of a search; in it, different words, words with an asterisk, and excluded words and phrases. */
   searchBytes: 65_536,
+  searchTerms: 2048,
+  searchPrefixes: 32,
+  searchExclusions: 64,
   /** Issues that a check lists (all are counted), and events that a walk along causes returns. */
   checkIssues: 1000,
   causes: 1000,

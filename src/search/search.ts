@@ -14,6 +14,7 @@ import { FILTER_FIELDS, readMessageFilter } from "./filters.ts";
 import { type FoundHit, findHits } from "./find-hits.ts";
 import { type MessageIndexOptions, readIndex, textIndexOf } from "./index/snapshot.ts";
 import { readNeighbours } from "./neighbours.ts";
+import { checkQueryTerms } from "./query-limits.ts";
 import { openItemRanking } from "./ranking/rank-items.ts";
 import { searchIsOff } from "./search-off.ts";
 import { fitBudget } from "./select-hits.ts";
@@ -53,6 +54,7 @@ async function searchMessages(
   const language = await textIndexOf(storage, "messages", index).readLanguage();
   const parsed = parseQuery(text, FILTER_FIELDS);
   const query = toIndexQuery(parsed, language);
+  checkQueryTerms(query);
   const { session, rewound, neighbours, rerank, tokens } = options;
   const shown = session === undefined ? shownAnywhere(storage, rewound) : await shownIn(storage, session, rewound);
   if (isEmpty(query)) return { mode: "text", hits: [] };

@@ -194,5 +194,13 @@ const HIT_CASES: readonly Case[] = [
     assert.equal(ids(await search(nouns, "DROP TABLE"))[0], "s#2");
     await refuses("InvalidText", () => nouns.search("\ud800 lone"));
     await refuses("LimitExceeded", () => nouns.search("x".repeat(65_537)));
+    for (const [count, word] of [
+      [2049, (n: number) => `w${n}`],
+      [33, (n: number) => `w${n}*`],
+      [65, (n: number) => `-w${n}`],
+    ] as const)
+      await refuses("LimitExceeded", () =>
+        nouns.search(`rope ${Array.from({ length: count }, (_, n) => word(n)).join(" ")}`),
+      );
   }),
 ];
