@@ -7,7 +7,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { removeFieldsWrite, removeScopeFieldsWrite } from "../core/metadata-index.ts";
 import { changeItemWrites, removeGroupWrites } from "../search/index/item-source.ts";
-import { memoryIndex } from "./memory-index.ts";
+import { memoryIndex } from "../search/index/memory-index.ts";
 import type { Withdrawal } from "./promotion/promote.ts";
 import { versionGuard } from "./rows.ts";
 import { findScope, type NamedScope, scopeGuard } from "./scopes.ts";

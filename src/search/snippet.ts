@@ -2,7 +2,7 @@
 import type { SearchSnippet } from "../contracts/search.ts";
 import type { InterruptibleWork } from "../core/time-slice.ts";
 import { readPassages, type TextPassage } from "./index/units.ts";
-import { type MatchedToken, matchedTokens } from "./match-text.ts";
+import { type MatchedToken, matchedTokens } from "./ranking/match-text.ts";
 import type { IndexQuery } from "./text/query.ts";
 import type { TextLanguage } from "./text/stem.ts";
 

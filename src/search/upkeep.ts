@@ -6,8 +6,8 @@ import { REINDEX_VERBS } from "../contracts/verbs/store.ts";
 import type { IndexUpkeep } from "../core/index-schedule.ts";
 import { readTextIndexStats } from "../core/index-stats.ts";
 import { bindVerbs } from "../core/verbs.ts";
+import { searchIsOff } from "./index/search-off.ts";
 import { textIndexOf } from "./index/snapshot.ts";
-import { searchIsOff } from "./search-off.ts";
 
 interface IndexPart {
   readonly verbs: Reindexing;

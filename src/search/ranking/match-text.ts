@@ -1,9 +1,9 @@
 // Decides on the text itself what postings cannot: whether words stand one after the other, and which words of a passage match.
-import type { InterruptibleWork } from "../core/time-slice.ts";
-import { readPassages, type TextPassage } from "./index/units.ts";
-import type { IndexQuery } from "./text/query.ts";
-import type { TextLanguage } from "./text/stem.ts";
-import type { Token } from "./text/tokenise.ts";
+import type { InterruptibleWork } from "../../core/time-slice.ts";
+import { readPassages, type TextPassage } from "../index/units.ts";
+import type { IndexQuery } from "../text/query.ts";
+import type { TextLanguage } from "../text/stem.ts";
+import type { Token } from "../text/tokenise.ts";
 
 /** Whether the text has all phrases of a query, and nothing that it excludes. */
 export function* matchesText(

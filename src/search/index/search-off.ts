@@ -1,5 +1,5 @@
 // The error of verbs that need the text index, if the store was opened without it.
-import { HoldfastError } from "../contracts/errors.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
 
 export function searchIsOff(): HoldfastError {
   return new HoldfastError("Conflict", "the store was opened with search: false", {

@@ -1,10 +1,10 @@
 // The text index of memories: an item for each, in the group of its scope.
-import type { Storage } from "../contracts/storage/storage.ts";
-import type { ItemRef } from "../search/index/item-source.ts";
-import { memoryItem } from "../search/index/memory-item.ts";
-import { textIndexOf } from "../search/index/snapshot.ts";
-import type { TextIndex } from "../search/index/text-index.ts";
-import type { IndexItem } from "../search/index/units.ts";
+import type { Storage } from "../../contracts/storage/storage.ts";
+import type { ItemRef } from "./item-source.ts";
+import { memoryItem } from "./memory-item.ts";
+import { textIndexOf } from "./snapshot.ts";
+import type { TextIndex } from "./text-index.ts";
+import type { IndexItem } from "./units.ts";
 
 export function memoryIndex(storage: Storage): TextIndex {
   return textIndexOf(storage, "memories", { readItems: (items) => readItems(storage, items) });

@@ -1,7 +1,7 @@
 // What a query may ask for: each word, prefix and exclusion is work for the index or for every text that is read.
-import { LIMITS, type LimitName } from "../contracts/limits.ts";
-import { limitExceeded } from "../core/check.ts";
-import type { IndexQuery } from "./text/query.ts";
+import { LIMITS, type LimitName } from "../../contracts/limits.ts";
+import { limitExceeded } from "../../core/check.ts";
+import type { IndexQuery } from "../text/query.ts";
 
 /** Refuses a query that would keep the event loop busy for long. */
 export function checkQueryTerms({ terms, phrases, prefixes, excluded }: IndexQuery): void {
