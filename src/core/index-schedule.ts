@@ -1,5 +1,6 @@
 // When the text index is written: after so many messages of this handle, in the background. Appends write nothing for the index, and
 // searches find what it lacks, so that no caller ever waits for it. The code of the index is loaded when it is first needed.
+import type { Environment } from "../contracts/environment.ts";
 import type { Commit } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { overrideStorage } from "./storage-overrides.ts";
@@ -7,11 +8,19 @@ import { overrideStorage } from "./storage-overrides.ts";
 /** The index of one open store, as a schedule drives it. */
 export interface IndexUpkeep {
   /** Writes what is to be written, if at least so many messages are in no segment. It never rejects. */
-  run(least: number): Promise<void>;
+  run(least: number, load: StoreLoad): Promise<void>;
   /** Forgets texts that are in memory, because some were erased. */
   forget(): void;
   /** Ends work that is under way, between two of its commits. */
   stop(): Promise<void>;
+}
+
+/** What the store does while its index is written. */
+export interface StoreLoad {
+  /** Whether many messages are being written: what they need of the process counts more than the index. */
+  isBusy(): boolean;
+  /** Whether so many messages are in no segment that a search would take long. */
+  isUrgent(): boolean;
 }
 
 /** The part of the store that is loaded on demand. */
@@ -21,6 +30,43 @@ interface UpkeepPart {
 }
 
 const MESSAGES_PER_RUN = 1024;
+/** So many messages wait for a pause of the writers. A search that comes before needs about half a second to write them. */
+const WAITING_MAX = 16_384;
+
+/** Messages within a window and the one before it with which the store is busy. */
+const BUSY_MESSAGES = 64;
+const WINDOW_MS = 50;
+
+/** Counts messages in windows of time. */
+class WriteRate {
+  readonly #environment: Environment;
+  #start = 0;
+  #count = 0;
+  #before = 0;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  add(messages: number): void {
+    this.#startWindow();
+    this.#count += messages;
+  }
+
+  get isBusy(): boolean {
+    this.#startWindow();
+    return this.#before + this.#count >= BUSY_MESSAGES;
+  }
+
+  #startWindow(): void {
+    const now = this.#environment.monotonic();
+    const windows = (now - this.#start) / WINDOW_MS;
+    if (windows < 1) return;
+    this.#before = windows < 2 ? this.#count : 0;
+    this.#count = 0;
+    this.#start = now;
+  }
+}
 
 export class IndexSchedule {
   /** The storage for all rules: its commits are counted. */
@@ -30,8 +76,15 @@ export class IndexSchedule {
   #messages = 0;
   #isRunning = false;
   #isClosed = false;
+  readonly #rate: WriteRate;
+  readonly #load: StoreLoad;
 
   constructor(storage: Storage) {
+    this.#rate = new WriteRate(storage.environment);
+    this.#load = {
+      isBusy: () => this.#rate.isBusy,
+      isUrgent: () => this.#messages >= WAITING_MAX,
+    };
     this.storage = overrideStorage(storage, {
       commit: (commit) => {
         const committing = storage.commit(commit);
@@ -52,8 +105,11 @@ export class IndexSchedule {
 
   #note(commit: Commit): void {
     if (erasesMessages(commit)) this.#part?.loaded?.upkeep.forget();
-    for (const { message } of commit.events ?? []) if (message !== undefined) this.#messages += 1;
-    this.#messages += commit.restores?.length ?? 0;
+    let added = commit.restores?.length ?? 0;
+    for (const { message } of commit.events ?? []) if (message !== undefined) added += 1;
+    if (added === 0) return;
+    this.#messages += added;
+    this.#rate.add(added);
     if (this.#messages >= MESSAGES_PER_RUN && !this.#isRunning && !this.#isClosed) void this.#run();
   }
 
@@ -62,7 +118,7 @@ export class IndexSchedule {
     try {
       while (this.#messages >= MESSAGES_PER_RUN && !this.#isClosed) {
         this.#messages = 0;
-        await (await this.#part?.load())?.upkeep.run(MESSAGES_PER_RUN);
+        await (await this.#part?.load())?.upkeep.run(MESSAGES_PER_RUN, this.#load);
       }
     } catch {
       // The code could not be loaded: searches say so.

@@ -30,9 +30,9 @@ export function createUpkeep(
     },
   });
   const upkeep: IndexUpkeep = {
-    run: async (least) => {
+    run: async (least, background) => {
       try {
-        await index.writer.run({ least, language, isBackground: true });
+        await index.writer.run({ least, language, background });
       } catch (error) {
         // A later run does it, or a search.
         storage.environment.log("warn", "search.index.write", { error: String(error) });

@@ -18,8 +18,9 @@ import { type IndexState, isOutdated, readState, type SegmentRecord } from "./st
 import { toMinutes } from "./unit-table.ts";
 import { type IndexItem, readUnits } from "./units.ts";
 
-/** How long work in the background rests after a slice. */
-const REST_MS = 40;
+/** How long work in the background rests after a slice; longer while the store is written to. */
+const REST_MS = 10;
+const BUSY_REST_MS = 40;
 /** Units of a segment that is made in memory. */
 const UNITS_PER_BATCH = 4096;
 /** How often in a row other changes may make a change begin again. */
@@ -30,8 +31,16 @@ export interface WriteOptions {
   readonly least: number;
   /** The language of the index of a new store. */
   readonly language: TextLanguage;
-  /** No caller waits for the work: it rests after each slice, and takes a fifth of the time at most. */
-  readonly isBackground?: boolean;
+  /** No caller waits for the work: it rests after each slice. */
+  readonly background?: BackgroundLoad;
+}
+
+/** What the store is doing while the index is written in the background. */
+export interface BackgroundLoad {
+  /** Whether many messages are being written. */
+  isBusy(): boolean;
+  /** Whether so many messages are in no segment that the work goes on beside the writers. */
+  isUrgent(): boolean;
 }
 
 export interface RebuildOptions {
@@ -60,7 +69,8 @@ export class IndexWriter {
   readonly #slice: TimeSlice;
   readonly #stopping = new AbortController();
   #isStopped = false;
-  #isBackground = false;
+  /** null: a caller waits for the work. */
+  #background: BackgroundLoad | null = null;
   #running: Promise<void> | null = null;
 
   constructor(storage: Storage, source: IndexSource) {
@@ -79,18 +89,19 @@ export class IndexWriter {
   /** Does all that is to be done, after work that is under way. */
   run(options: WriteOptions): Promise<void> {
     // A caller that waits for work in the background hurries it.
-    this.#isBackground = options.isBackground === true && this.#running === null;
-    return this.#alone(() => {
-      this.#isBackground = options.isBackground === true;
-      return this.#runAll(options);
+    if (options.background === undefined) this.#background = null;
+    return this.#alone(async () => {
+      this.#background = options.background ?? null;
+      await this.#rest();
+      await this.#runAll(options);
     });
   }
 
   /** Makes every segment again from the texts. Each stays until the new one takes its place. */
   rebuildAll(options: RebuildOptions): Promise<void> {
-    this.#isBackground = false;
+    this.#background = null;
     return this.#alone(() => {
-      this.#isBackground = false;
+      this.#background = null;
       return this.#rebuildAll(options);
     });
   }
@@ -272,8 +283,20 @@ export class IndexWriter {
   async #pause(): Promise<void> {
     if (this.#isStopped) throw new WriterStop();
     if (!this.#slice.isSpent) return;
-    if (this.#isBackground) await this.#storage.environment.sleep(REST_MS, this.#stopping.signal);
+    await this.#rest();
     await this.#slice.pause();
+  }
+
+  /** In the background: also while the store is written to, until it is urgent. */
+  async #rest(): Promise<void> {
+    const { environment } = this.#storage;
+    const { signal } = this.#stopping;
+    while (this.#background !== null && !this.#isStopped) {
+      await environment.sleep(REST_MS, signal);
+      if (this.#background?.isBusy() !== true) return;
+      await environment.sleep(BUSY_REST_MS - REST_MS, signal);
+      if (this.#background?.isUrgent() === true) return;
+    }
   }
 
   async #inSlices<T>(work: InterruptibleWork<T>): Promise<T> {
