@@ -3,8 +3,10 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as path from "node:path";
 import { expect, test } from "vitest";
+import { realEnvironment } from "../src/core/environment.ts";
 import { open } from "../src/open.ts";
-import { MIGRATIONS, renderDdl, SCHEMA_VERSION } from "../src/storage/sql/migrations.ts";
+import type { Driver } from "../src/storage/sql/driver.ts";
+import { MIGRATIONS, migrate, renderDdl, SCHEMA_VERSION } from "../src/storage/sql/migrations.ts";
 import { postgres } from "../src/storage/sql/postgres/dialect.ts";
 import { sqlite } from "../src/storage/sql/sqlite/dialect.ts";
 import { ENGINES } from "./engines.ts";
@@ -61,6 +63,51 @@ test("ST4 a migration's statements never change once they are released", () => {
   expect(Object.fromEntries(found)).toEqual(PINNED);
   const versions = MIGRATIONS.map(({ version }) => version);
   expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
+});
+
+/** What the engine's catalogue says of tables, columns and indexes, in the engine's own words. */
+const CATALOGUE = {
+  sqlite: ["SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"],
+  postgres: [
+    "SELECT c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull, a.attidentity, " +
+      "(SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d WHERE d.adrelid = c.oid AND d.adnum = a.attnum) AS value " +
+      "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid " +
+      "WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0 ORDER BY 1, 2",
+    "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1",
+    "SELECT conrelid::regclass::text AS name, conname, pg_get_constraintdef(oid) AS text FROM pg_constraint " +
+      "WHERE connamespace = current_schema()::regnamespace ORDER BY 1, 2",
+    "SELECT relname, relkind::text, reloptions FROM pg_class WHERE relnamespace = current_schema()::regnamespace ORDER BY 1",
+  ],
+};
+
+/** The catalogue, and every row of every table but those of `holdfast_meta` that differ between any two stores. */
+async function describeStore(driver: Driver): Promise<Readonly<Record<string, unknown>>> {
+  const described: Record<string, unknown> = {};
+  for (const sql of CATALOGUE[driver.dialect.engine]) described[sql] = await driver.read(sql, []);
+  for (const { name } of await driver.read(driver.dialect.tableNames, [])) {
+    const order = name === "holdfast_meta" ? "WHERE name = 'schema'" : "";
+    described[String(name)] = await driver.read(`SELECT * FROM ${name} ${order} ORDER BY 1`, []);
+  }
+  return described;
+}
+
+test.each(ENGINES)("ST4 a new store is what the migrations make, one after the other ($name)", async (engine) => {
+  const ground = await engine.fresh();
+  const options = { create: true, migrate: true, environment: realEnvironment(), target: "test" };
+  try {
+    const fresh = await describeStore(ground.driver);
+    const tables = await ground.driver.read(ground.driver.dialect.tableNames, []);
+    await ground.driver.migrate(true, async (execute) => {
+      for (const { name } of tables) await execute(`DROP TABLE ${name}`);
+    });
+    await migrate(ground.driver, options, MIGRATIONS.slice(0, 1));
+    await migrate(ground.driver, options);
+    expect(fresh).toEqual(await describeStore(ground.driver));
+    expect(fresh.counters).toHaveLength(2);
+    expect(Object.keys(fresh).length).toBeGreaterThan(40);
+  } finally {
+    await ground.end();
+  }
 });
 
 test("ST4 docs/format.md names the schema version that it describes", () => {

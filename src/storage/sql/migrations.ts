@@ -5,6 +5,7 @@ import { newId } from "../../core/new-id.ts";
 import { checksumSql, type PartType } from "./checksum.ts";
 import type { Dialect, Driver, Execute } from "./driver.ts";
 import { MEMORY } from "./memory-tables.ts";
+import { foldForNewStore } from "./new-store.ts";
 
 export interface Migration {
   readonly version: number;
@@ -389,7 +390,8 @@ async function migrateOnce(
       // Commits of other handles end before, or come after and find a schema that they do not know.
       await execute(...driver.dialect.excludeCommits);
     }
-    const ddl = pending.flatMap(({ up }) => up.map((one) => renderDdl(driver.dialect, one)));
+    const steps = pending.flatMap(({ up }) => up);
+    const ddl = (found === null ? foldForNewStore(steps, [META]) : steps).map((one) => renderDdl(driver.dialect, one));
     await execute(...ddl, `UPDATE ${META} SET value = '${newest}' WHERE name = 'schema'`);
     meta = { ...meta, schemaVersion: newest };
   });
