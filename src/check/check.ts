@@ -24,6 +24,7 @@ import { withReferrers } from "./referrers.ts";
 import { checkSession } from "./session.ts";
 import { checkCounters, checkNames, checkStrays, checkTasks } from "./store.ts";
 import type { Survey } from "./survey.ts";
+import { checkIndexItems, checkIndexRows, checkSegment, indexSources, segmentsOf } from "./text-indexes.ts";
 import { checkVectors } from "./vectors.ts";
 import { type BlobReader, yieldBetweenReads } from "./yielding-reads.ts";
 
@@ -172,6 +173,8 @@ async function checkStore(run: CheckRun, mode: CheckReport["mode"]): Promise<Che
     await checkPart(run, [], (reporter) => check(storage, reporter));
   }
   await checkPart(run, [], (reporter) => checkVectors(storage, blobs, reporter));
+  progress.report();
+  await checkIndexes(run, mode);
   progress.begin("blobs");
   progress.report();
   await checkPart(run, [], (reporter) => checkParts(storage, reporter));
@@ -184,6 +187,21 @@ async function checkStore(run: CheckRun, mode: CheckReport["mode"]): Promise<Che
   await checkPart(run, [], () => countOrphans(storage, progress.count));
   progress.report();
   return report;
+}
+
+/** Each segment is a part of its own: what is found in it is confirmed without looking at the others again. */
+async function checkIndexes(run: CheckRun, mode: CheckReport["mode"]): Promise<void> {
+  const { storage, blobs, progress } = run;
+  const sources = indexSources(storage, blobs);
+  for (const source of sources) {
+    await checkPart(run, [source.kind], (reporter) => checkIndexRows(storage, source, reporter));
+    if (mode === "quick") continue;
+    for (const segment of await segmentsOf(storage, source)) {
+      await checkPart(run, [source.kind], (reporter) => checkSegment(storage, source, segment, reporter));
+      progress.count("indexSegments");
+    }
+  }
+  await checkPart(run, [], (reporter) => checkIndexItems(storage, reporter));
 }
 
 /** If the table of sessions is damaged, the check visits the sessions before the damage. */

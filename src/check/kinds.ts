@@ -15,6 +15,7 @@ const RESTORE_LOG =
 const POINT =
   "Publish a head (heads.publish(), `npx holdfast publish SESSION`): it becomes the session's current head.";
 const REBUILD = "Make it again from the documents with vectors.rebuild() (`npx holdfast vectors rebuild COLLECTION`).";
+const REINDEX = "Make it again from the stored texts with reindex() (`npx holdfast reindex`).";
 const ERASE_REST = "Restore the session's row from a backup, or delete the rows that were left behind.";
 
 export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
@@ -298,6 +299,43 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
     mode: "quick",
     meaning: "a memory, its scope, its changes and its entries in the index of metadata do not fit together",
     hint: `If only entries of metadata_fields are wrong, save the memory again with its metadata. Otherwise: ${RESTORE}`,
+  },
+  "text-index-marks-wrong": {
+    mode: "quick",
+    meaning: "the row of a text index is missing, or its epoch, marks or language do not fit its segments and the log",
+    hint: REINDEX,
+  },
+  "text-index-range-wrong": {
+    mode: "quick",
+    meaning:
+      "the ranges of segments of the text index overlap, leave out events or reach beyond them, or counts contradict each other",
+    hint: REINDEX,
+  },
+  "text-index-stray": {
+    mode: "quick",
+    meaning: "pages of the text index belong to no segment, so that an erasure would not find the words on them",
+    hint: REINDEX,
+  },
+  "text-index-item-wrong": {
+    mode: "quick",
+    meaning: "an item of the text index is missing, is of nothing in the store, or names a segment that does not exist",
+    hint: REINDEX,
+  },
+  "text-index-segment-wrong": {
+    mode: "deep",
+    meaning: "the row of a segment of the text index has other counts than its pages, or no known language",
+    hint: REINDEX,
+  },
+  "text-index-page-wrong": {
+    mode: "deep",
+    meaning: "a page of the text index is damaged, missing, out of order, or not the one of its row",
+    hint: REINDEX,
+  },
+  "text-index-text-wrong": {
+    mode: "deep",
+    meaning:
+      "a segment of the text index has other words than the texts that it is made of, lacks a text, or has one that does not exist",
+    hint: REINDEX,
   },
   "index-damaged": {
     mode: "deep",

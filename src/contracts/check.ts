@@ -83,6 +83,14 @@ export type CheckKind =
   | "vector-page-wrong"
   | "metadata-index-wrong"
   | "memory-wrong"
+  // the text index
+  | "text-index-marks-wrong"
+  | "text-index-range-wrong"
+  | "text-index-stray"
+  | "text-index-item-wrong"
+  | "text-index-segment-wrong"
+  | "text-index-page-wrong"
+  | "text-index-text-wrong"
   // the engine
   | "index-damaged"
   | "page-damaged"

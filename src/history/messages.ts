@@ -21,7 +21,7 @@ import { rowId } from "../core/row-id.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
 import { ROLES } from "./append.ts";
 
-export function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
+export function readContent(row: MessageRow, payloads: Pick<Payloads, "read">): Uint8Array | Promise<Uint8Array> {
   if (row.form === null || row.sha256 === null) withBlob(nameOf(row), "content", row);
   try {
     const bytes = payloads.read(row);
@@ -48,7 +48,7 @@ function inMessage(row: MessageRow, error: unknown): unknown {
 
 export async function readRows(
   rows: readonly MessageRow[],
-  payloads: Payloads,
+  payloads: Pick<Payloads, "read">,
   slice: TimeSlice,
 ): Promise<readonly Message[]> {
   const messages: Message[] = [];

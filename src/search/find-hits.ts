@@ -24,7 +24,7 @@ import type { TextLanguage } from "./text/stem.ts";
 
 export interface HitSearch {
   readonly storage: Storage;
-  readonly payloads: Payloads;
+  readonly payloads: Pick<Payloads, "read">;
   readonly query: IndexQuery;
   readonly language: TextLanguage;
   readonly ranking: ItemRanking;

@@ -24,7 +24,7 @@ export interface Neighbours {
 /** What reading messages around a hit needs. */
 export interface NeighbourReads {
   readonly storage: Storage;
-  readonly payloads: Payloads;
+  readonly payloads: Pick<Payloads, "read">;
   readonly query: IndexQuery;
   readonly language: TextLanguage;
 }

@@ -6,8 +6,10 @@ import { REINDEX_VERBS } from "../contracts/verbs/store.ts";
 import type { IndexUpkeep } from "../core/index-schedule.ts";
 import { readTextIndexStats } from "../core/index-stats.ts";
 import { bindVerbs } from "../core/verbs.ts";
+import { allTextIndexes } from "./index/all-indexes.ts";
 import { searchIsOff } from "./index/search-off.ts";
 import { textIndexOf } from "./index/snapshot.ts";
+import type { TextIndex } from "./index/text-index.ts";
 
 interface IndexPart {
   readonly verbs: Reindexing;
@@ -23,9 +25,9 @@ export function createUpkeep(
   const language = search?.language ?? "english";
   const index = textIndexOf(storage, "messages", { payloads, language });
   const verbs: Reindexing = bindVerbs(REINDEX_VERBS, null, {
-    reindex: async (options) => {
+    reindex: async (options = {}) => {
       if (search === null) throw searchIsOff();
-      await index.reindex(options);
+      await reindexAll(allTextIndexes(storage, { payloads, language }), options);
       return readTextIndexStats(storage);
     },
   });
@@ -39,7 +41,28 @@ export function createUpkeep(
       }
     },
     forget: () => index.forget(),
-    stop: () => index.writer.stop(),
+    stop: async () => {
+      await Promise.all(allTextIndexes(storage, { payloads, language }).map((one) => one.writer.stop()));
+    },
   };
   return { verbs, upkeep };
+}
+
+/** One after the other; the progress is that of all so far. */
+async function reindexAll(
+  indexes: readonly TextIndex[],
+  { onProgress, ...options }: Parameters<Reindexing["reindex"]>[0] = {},
+): Promise<void> {
+  let before = 0;
+  for (const index of indexes) {
+    let done = 0;
+    await index.reindex({
+      ...options,
+      onProgress: ({ units, total }) => {
+        done = total;
+        onProgress?.({ units: before + units, total: before + total });
+      },
+    });
+    before += done;
+  }
 }

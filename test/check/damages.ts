@@ -30,6 +30,14 @@ const spawned = (set: string) =>
   sql(`UPDATE invocations SET ${set} WHERE ${CHAT} AND type = 'spawn' AND status = 'done'`);
 const chat = (set: string) => sql(`UPDATE sessions SET ${set} WHERE id = 'chat'`);
 
+/** Damage of the text index, which has nothing of so few messages unless it is made. */
+const indexed =
+  (text: string): PlantDamage =>
+  async ({ hf, run }) => {
+    await hf.reindex();
+    await run(text);
+  };
+
 /** Damage of the engine's own, which no change of rows makes: see physical.test.ts. */
 export type PhysicalKind = "index-damaged" | "page-damaged" | "schema-damaged";
 
@@ -163,5 +171,15 @@ export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, PlantDam
     "DELETE FROM metadata_fields WHERE kind = 'documents' AND item = (SELECT item FROM documents WHERE id = 'tea')",
   ),
   "memory-wrong": sql("DELETE FROM metadata_fields WHERE kind = 'memories'"),
+  "text-index-marks-wrong": indexed("UPDATE index_kinds SET epoch = 0"),
+  "text-index-range-wrong": indexed("UPDATE index_segments SET low = low + 1 WHERE kind = 'messages'"),
+  "text-index-stray": indexed(
+    "INSERT INTO index_pages (kind, segment, page, first, body) SELECT kind, segment + 1, page, first, body FROM index_pages " +
+      "WHERE kind = 'messages'",
+  ),
+  "text-index-item-wrong": indexed("DELETE FROM index_items WHERE item = (SELECT max(no) FROM memories)"),
+  "text-index-segment-wrong": indexed("UPDATE index_segments SET bytes = bytes + 1 WHERE kind = 'messages'"),
+  "text-index-page-wrong": indexed("UPDATE index_pages SET body = first WHERE kind = 'memories' AND page = 0"),
+  "text-index-text-wrong": indexed("UPDATE index_segments SET language = 'german' WHERE kind = 'messages'"),
   "blob-refs-wrong": sql(`UPDATE blobs SET refs = refs + 1 WHERE no = (SELECT payload FROM annotations WHERE ${CHAT})`),
 };

@@ -49,6 +49,13 @@ const FOLLOWED: Partial<Record<keyof typeof DAMAGES, readonly [says: string, fol
   "agent-tags-wrong": ["agents.update()", ({ hf }, { rows }) => hf.agents.update(rows[0] ?? "", { tags: [] })],
   "vector-page-wrong": ["vectors.rebuild()", ({ hf }, { rows }) => hf.vectors.rebuild(rows[0] ?? "")],
   "metadata-index-wrong": ["vectors.rebuild()", ({ hf }, { rows }) => hf.vectors.rebuild(rows[0] ?? "")],
+  "text-index-marks-wrong": ["reindex()", ({ hf }) => hf.reindex()],
+  "text-index-range-wrong": ["reindex()", ({ hf }) => hf.reindex()],
+  "text-index-stray": ["reindex()", ({ hf }) => hf.reindex()],
+  "text-index-item-wrong": ["reindex()", ({ hf }) => hf.reindex()],
+  "text-index-segment-wrong": ["reindex()", ({ hf }) => hf.reindex()],
+  "text-index-page-wrong": ["reindex()", ({ hf }) => hf.reindex()],
+  "text-index-text-wrong": ["reindex()", ({ hf }) => hf.reindex()],
   "state-held-twice": [
     "state.until_seq",
     ({ run }, { rows, details: { until, branch, key } }) =>

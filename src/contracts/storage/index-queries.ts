@@ -25,10 +25,12 @@ export interface IndexStateRow {
   readonly high: number | null;
   readonly version: number | null;
   readonly dropped: number | null;
+  readonly marked: number | null;
   readonly units: number | null;
   readonly items: number | null;
   readonly removed: number | null;
   readonly bytes: number | null;
+  readonly directory: number | null;
   readonly segment_language: string | null;
   readonly segment_tokeniser: number | null;
 }
@@ -75,6 +77,26 @@ export interface IndexQueries {
     { kind: string; afterGroup: number; afterItem: number; limit: number },
     { readonly group_no: number; readonly item: number }
   >;
+  /** The numbers of all segments that pages, or items, name; they need not exist. */
+  "index.segmentsOfPages": Read<{ kind: string }, { readonly segment: number }>;
+  "index.segmentsOfItems": Read<{ kind: string }, { readonly segment: number }>;
+  /** Whether the item's segment exists, and whether the item does. */
+  "check.indexItems": Read<
+    { afterKind: string; afterGroup: number; afterItem: number; limit: number },
+    {
+      readonly kind: string;
+      readonly group_no: number;
+      readonly item: number;
+      readonly placed: number;
+      readonly there: number;
+    }
+  >;
+  /** Memories that the index does not know. */
+  "check.unindexedMemories": Read<{ after: number; limit: number }, { readonly no: number; readonly id: string }>;
+  /** Kinds that rows of the index name, and that there are not. */
+  "index.strayKinds": Read<Record<never, never>, { readonly kind: string }>;
+  /** How many items name a segment. */
+  "index.itemCount": Read<{ kind: string; segment: number }, { readonly items: number }>;
   /** The segment of an item; null: the item is pending. */
   "index.segmentOf": Read<{ kind: string; group: number; item: number }, { readonly segment: number | null }>;
 }

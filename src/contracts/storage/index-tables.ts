@@ -19,6 +19,7 @@ export const INDEX_TABLES = {
       items: "int",
       removed: "int",
       bytes: "int",
+      directory: "int",
       language: "text",
       tokeniser: "int",
     },

@@ -98,6 +98,8 @@ export type StatementName =
   | `row.${Exclude<ErasedRow, "invocations">}.release`
   | `row.${ErasedRow}.erase`
   | "row.events.unindex"
+  | `index.${"removeKind" | "removeSegments" | "removePages" | "removeItems"}`
+  | `index.${"repair" | "addMissingMemories" | "removeStrayMemories"}`
   | `index.${"advance" | "bump" | "settle" | "dropSegment" | "dropPages" | "moveItems"}`
   | `index.${"removeDropped" | "unmark" | "removeBeyond" | "dropBeyond" | "shorten" | "shortenKind"}`
   | `index.${"dropPages" | "dropSegment" | "pendSegment"}OfItem`

@@ -6,7 +6,9 @@ import type { TextLanguage } from "../text/stem.ts";
 import type { PendingUnit } from "./pending.ts";
 import type { IndexKind } from "./reader.ts";
 import type { IndexSource, PendingCache, SourceItem } from "./source.ts";
+import { StaleSnapshot } from "./stale.ts";
 import type { IndexState, SegmentRecord } from "./state.ts";
+import { damagedIndex, readState } from "./structure.ts";
 import type { IndexItem } from "./units.ts";
 
 /** An item by its group and its number in it. */
@@ -21,9 +23,11 @@ export type ReadItems = (items: readonly ItemRef[], language: TextLanguage) => P
 const ITEMS_PER_READ = 250;
 
 export class StoredItemSource implements IndexSource {
-  readonly kind: IndexKind;
+  readonly kind: Exclude<IndexKind, "messages">;
   readonly #storage: Storage;
   readonly #readItems: ReadItems;
+  /** The last epoch in which every item had a segment that exists. */
+  #placedEpoch = -1;
 
   constructor(storage: Storage, kind: Exclude<IndexKind, "messages">, readItems: ReadItems) {
     this.kind = kind;
@@ -41,7 +45,8 @@ export class StoredItemSource implements IndexSource {
   }
 
   /** An item may have been changed under its number: it is cut again if its text is another one. */
-  async readPending(_: IndexState, cache: PendingCache): Promise<readonly PendingUnit[]> {
+  async readPending(state: IndexState, cache: PendingCache): Promise<readonly PendingUnit[]> {
+    await this.#requirePlaced(state);
     const units: PendingUnit[] = [];
     const kept = new Set<string>();
     for await (const page of this.#pages(null)) {
@@ -53,6 +58,19 @@ export class StoredItemSource implements IndexSource {
     }
     cache.keep(kept);
     return units;
+  }
+
+  /** Items of a segment that is missing would be neither in a segment nor pending. */
+  async #requirePlaced({ kind, epoch, segments }: IndexState): Promise<void> {
+    if (this.#placedEpoch === epoch) return;
+    const known = new Set(segments.map(({ segment }) => segment));
+    const named = await this.#storage.query("index.segmentsOfItems", { kind });
+    const missing = named.find(({ segment }) => !known.has(segment));
+    if (missing !== undefined) {
+      if ((await readState(this.#storage, kind)).epoch !== epoch) throw new StaleSnapshot();
+      throw damagedIndex(kind, `segment ${missing.segment} is missing`);
+    }
+    this.#placedEpoch = epoch;
   }
 
   async settle(state: IndexState): Promise<IndexState> {
@@ -104,7 +122,14 @@ export class StoredItemSource implements IndexSource {
       }),
     );
   }
+
+  repairWrites(): readonly Write[] {
+    return REPAIRS[this.kind].map((statement) => ({ op: "run", statement, params: {} }));
+  }
 }
+
+/** Statements that make the rows of a kind those of its items. */
+const REPAIRS = { memories: ["index.removeStrayMemories", "index.addMissingMemories"], documents: [] } as const;
 
 function nameOf({ group, item }: ItemRef): string {
   return `${group}/${item}`;

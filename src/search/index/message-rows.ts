@@ -34,7 +34,7 @@ export interface NumberedItem {
 
 export interface MessageReader {
   readonly storage: Storage;
-  readonly payloads: Payloads;
+  readonly payloads: Pick<Payloads, "read">;
 }
 
 /** Numbers of events: above `after`, up to `upTo`. */

@@ -8,7 +8,8 @@ import type { TextLanguage } from "../text/stem.ts";
 import { type MessageReader, type NumberedItem, type NumberRange, readMessages } from "./message-rows.ts";
 import type { PendingUnit } from "./pending.ts";
 import type { IndexSource, PendingCache, SourceItem } from "./source.ts";
-import { type IndexState, readState, type SegmentRecord } from "./state.ts";
+import type { IndexState, SegmentRecord } from "./state.ts";
+import { readState } from "./structure.ts";
 
 const END = Number.MAX_SAFE_INTEGER;
 const KEYS_PER_PAGE = 5000;
@@ -110,6 +111,10 @@ export class MessageSource implements IndexSource {
 
   /** The range of numbers of the segment says it. */
   coverWrites(): readonly Write[] {
+    return [];
+  }
+
+  repairWrites(): readonly Write[] {
     return [];
   }
 }

@@ -1,14 +1,17 @@
 // Pages of terms in memory, the last used ones, up to a number of bytes. A page never changes within a version of its segment.
 import type { Storage } from "../../contracts/storage/storage.ts";
-import { verifyPage } from "./byte-stream.ts";
+import { damagedPage, verifyPage } from "./byte-stream.ts";
 import type { IndexKind } from "./reader.ts";
 import { StaleSnapshot } from "./stale.ts";
+import { readFirstTerm } from "./term-pages.ts";
 
 export interface PageName {
   readonly kind: IndexKind;
   readonly segment: number;
   readonly version: number;
   readonly page: number;
+  /** The term that it must begin with. */
+  readonly first: string;
 }
 
 const BYTES_MAX = 24 * 1024 * 1024;
@@ -26,9 +29,11 @@ export class PageCache {
       this.#pages.set(key, known);
       return known;
     }
-    const [row] = await storage.query("index.page", name);
+    const { kind, segment, version, page } = name;
+    const [row] = await storage.query("index.page", { kind, segment, version, page });
     if (row === undefined) throw new StaleSnapshot();
     const content = verifyPage(row.body);
+    if (readFirstTerm(content) !== name.first) throw damagedPage();
     this.#add(key, content);
     return content;
   }

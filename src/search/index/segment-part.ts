@@ -1,17 +1,21 @@
 // A stored segment as a part of a snapshot. Its units and the list of its pages are read once for each version, its pages of terms
 // when a search needs them; both stay in memory as long as there is room.
+import type { HoldfastError } from "../../contracts/errors.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
 import { encodeText } from "../../core/bytes.ts";
 import { runInSlices, TimeSlice } from "../../core/time-slice.ts";
 import { damagedPage, verifyPage } from "./byte-stream.ts";
+import { directorySum } from "./directory.ts";
 import type { PageCache } from "./page-cache.ts";
 import { isPrefixedTerm, type PartPostings, type SnapshotPart, type TermCount } from "./parts.ts";
 import { FIELD_MARK, type IndexKind } from "./reader.ts";
 import { REMOVED_PAGE } from "./segment.ts";
 import { StaleSnapshot } from "./stale.ts";
 import type { SegmentRecord } from "./state.ts";
+import { damagedIndex } from "./structure.ts";
 import { findPostings, readTermCounts } from "./term-pages.ts";
 import { compareTerms } from "./terms.ts";
+import { countItems } from "./unit-columns.ts";
 import { decodeUnitPages, type LiveUnits, withoutRemoved } from "./unit-pages.ts";
 
 /** The first page that may have a term is before the first one that begins with a later term. */
@@ -39,17 +43,34 @@ export async function loadSegment(storage: Storage, kind: IndexKind, record: Seg
     if (slice.isSpent) await slice.pause();
   }
   const { segment, version } = record;
-  const directory: PageEntry[] = [];
-  for (const { page, first } of await storage.query("index.directory", { kind, segment, version })) {
-    directory.push({ page, first: Buffer.from(first).toString("utf8") });
-  }
+  const pages = await storage.query("index.directory", { kind, segment, version });
+  // Items of other kinds say themselves in which segment they are.
+  const [covered] = kind === "messages" ? [] : await storage.query("index.itemCount", { kind, segment });
   // Asked last: then all that was read before is of this version.
   const [current] = await storage.query("index.version", { kind, segment });
   if (current?.version !== version) throw new StaleSnapshot();
+  if (directorySum(pages) !== record.directory)
+    throw damagedSegment(kind, record, "a page of terms is missing or wrong");
+  if (covered !== undefined && covered.items < record.items)
+    throw damagedSegment(kind, record, "items of it are elsewhere");
+  const directory = pages.map(({ page, first }) => ({ page, first: Buffer.from(first).toString("utf8") }));
   // Their numbers go downwards.
   contents.reverse();
   const columns = await runInSlices(decodeUnitPages(contents, record.units), slice);
-  return { record, directory, ...withoutRemoved(columns, removed) };
+  const live = withoutRemoved(columns, removed);
+  const isCounted = live.columns.count === record.units - record.removed && countItems(live.columns) === record.items;
+  if (!isCounted) throw damagedSegment(kind, record, "its counts are not those of its pages");
+  return { record, directory, ...live };
+}
+
+function damagedSegment(kind: IndexKind, { segment }: SegmentRecord, reason: string): HoldfastError {
+  return damagedIndex(kind, `segment ${segment}: ${reason}`);
+}
+
+export interface StoredPage {
+  readonly page: number;
+  readonly first: Uint8Array;
+  readonly body: Uint8Array;
 }
 
 /** The pages from a number on, before another, in the order of their numbers. */
@@ -59,7 +80,7 @@ export async function* readPages(
   { segment, version }: SegmentRecord,
   from: number,
   before: number,
-): AsyncGenerator<{ readonly page: number; readonly body: Uint8Array }, void, void> {
+): AsyncGenerator<StoredPage, void, void> {
   for (let next = from; ; ) {
     const rows = await storage.query("index.pages", {
       kind,
@@ -77,8 +98,8 @@ export async function* readPages(
 
 export function segmentPart(storage: Storage, kind: IndexKind, loaded: LoadedSegment, cache: PageCache): SnapshotPart {
   const { columns, numbers, directory, record } = loaded;
-  const readPage = (page: number) =>
-    cache.read({ kind, segment: record.segment, version: record.version, page }, storage);
+  const readPage = ({ page, first }: PageEntry) =>
+    cache.read({ kind, segment: record.segment, version: record.version, page, first }, storage);
   return {
     columns,
     itemCount: record.items,
@@ -87,7 +108,7 @@ export function segmentPart(storage: Storage, kind: IndexKind, loaded: LoadedSeg
   };
 }
 
-type ReadPage = (page: number) => Promise<Uint8Array>;
+type ReadPage = (entry: PageEntry) => Promise<Uint8Array>;
 
 async function readTerm(
   term: string,
@@ -98,7 +119,7 @@ async function readTerm(
   const bytes = encodeText(term);
   const found: PartPostings[] = [];
   const { from, to } = pagesOf(directory, term);
-  const contents = await Promise.all(directory.slice(from, to).map(({ page }) => readPage(page)));
+  const contents = await Promise.all(directory.slice(from, to).map(readPage));
   for (const content of contents) {
     const postings = findPostings(content, bytes);
     if (postings !== null) found.push(postings);
@@ -160,10 +181,10 @@ async function readTerms(
   const counts = new Map<string, number>();
   const start = prefix === "" ? AFTER_FIELDS : prefix;
   for (let at = pagesOf(directory, start).from; at < directory.length; at++) {
-    const first = directory[at]?.first ?? "";
-    if (compareTerms(first, start) > 0 && !isPrefixedTerm(first, prefix)) break;
+    const entry = directory[at] as PageEntry;
+    if (compareTerms(entry.first, start) > 0 && !isPrefixedTerm(entry.first, prefix)) break;
     let isBeyond = false;
-    for (const [bytes, count] of readTermCounts(await readPage(directory[at]?.page ?? 0))) {
+    for (const [bytes, count] of readTermCounts(await readPage(entry))) {
       const term = Buffer.from(bytes).toString("utf8");
       if (isPrefixedTerm(term, prefix)) {
         const known = counts.get(term);

@@ -2,6 +2,7 @@
 // the event loop runs meanwhile; merge.ts makes one of other segments.
 import { encodeText } from "../../core/bytes.ts";
 import type { InterruptibleWork } from "../../core/time-slice.ts";
+import { directorySum } from "./directory.ts";
 import type { PartPostings } from "./parts.ts";
 import { type TermPage, TermPageWriter } from "./term-pages.ts";
 import { sortTerms } from "./terms.ts";
@@ -24,6 +25,8 @@ export interface MadeSegment {
   readonly units: number;
   readonly items: number;
   readonly bytes: number;
+  /** See directory.ts. */
+  readonly directory: number;
   readonly pages: readonly SegmentPage[];
 }
 
@@ -37,7 +40,8 @@ export function* segmentOf(columns: UnitColumns, terms: readonly TermPage[]): In
     yield;
   }
   const bytes = pages.reduce((sum, { first, body }) => sum + first.length + body.length, 0);
-  return { units: columns.count, items: countItems(columns), bytes, pages };
+  const directory = directorySum(terms.map(({ first }, page) => ({ page, first })));
+  return { units: columns.count, items: countItems(columns), bytes, directory, pages };
 }
 
 /** Postings between two looks at the clock. */

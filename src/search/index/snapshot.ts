@@ -8,7 +8,7 @@ import type { IndexKind, IndexSnapshot } from "./reader.ts";
 import { TextIndex } from "./text-index.ts";
 
 export interface MessageIndexOptions {
-  readonly payloads: Payloads;
+  readonly payloads: Pick<Payloads, "read">;
   /** The language of a store without an index; later the store has it. Default: English. */
   readonly language?: TextLanguage;
 }

@@ -29,6 +29,8 @@ export interface IndexSource {
   readSegment(segment: SegmentRecord, language: TextLanguage): AsyncIterable<SourceItem>;
   /** What the commit of a segment with these items writes besides, so that they are pending no longer. */
   coverWrites(segment: number, items: readonly SourceItem[]): readonly Write[];
+  /** Adds rows of index_items that are missing, and removes those that no item has. */
+  repairWrites(): readonly Write[];
 }
 
 /** Units of pending items by a key that names one content of one item. */

@@ -15,11 +15,15 @@ export interface SegmentRecord {
   readonly version: number;
   /** Its pages are gone, because an item of it was erased: its other items are pending. */
   readonly isDropped: boolean;
+  /** Never outside of a commit that erases. */
+  readonly isMarked: boolean;
   /** Units, those that were removed included. */
   readonly units: number;
   readonly items: number;
   readonly removed: number;
   readonly bytes: number;
+  /** See directory.ts. */
+  readonly directory: number;
   readonly language: string;
   readonly tokeniser: number;
 }
@@ -39,10 +43,11 @@ export interface IndexState {
   readonly segments: readonly SegmentRecord[];
 }
 
-export async function readState(storage: Storage, kind: IndexKind): Promise<IndexState> {
+/** For what looks for damage, and repairs it: others use readState() of structure.ts. null: the row of the kind is missing. */
+export async function readUncheckedState(storage: Storage, kind: IndexKind): Promise<IndexState | null> {
   const rows = await storage.query("index.state", { kind });
   const [first] = rows;
-  if (first === undefined) throw new Error(`bug: the store has no index of ${kind}`);
+  if (first === undefined) return null;
   const { epoch, indexed, settled, newest, language } = first;
   return {
     kind,
@@ -57,21 +62,22 @@ export async function readState(storage: Storage, kind: IndexKind): Promise<Inde
 
 function segmentOf(row: IndexStateRow): readonly SegmentRecord[] {
   if (row.segment === null) return [];
-  const { segment, low, high, version, dropped, units, items, removed, bytes, segment_language, segment_tokeniser } =
-    row;
+  const { segment, low, high, version, dropped, marked, units, items, removed, bytes, directory } = row;
   return [
     {
       segment,
       low: Number(low),
       high: Number(high),
       version: Number(version),
-      isDropped: dropped === 1,
+      isDropped: dropped !== 0,
+      isMarked: marked !== 0,
       units: Number(units),
       items: Number(items),
       removed: Number(removed),
       bytes: Number(bytes),
-      language: String(segment_language),
-      tokeniser: Number(segment_tokeniser),
+      directory: Number(directory),
+      language: String(row.segment_language),
+      tokeniser: Number(row.segment_tokeniser),
     },
   ];
 }

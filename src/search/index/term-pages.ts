@@ -177,6 +177,12 @@ export function* readTermCounts(
   }
 }
 
+/** null: the page has no entry. */
+export function readFirstTerm(content: Uint8Array): string | null {
+  const reader = new ByteReader(content);
+  return reader.isAtEnd ? null : Buffer.from(readTerm(reader, NO_BYTES)).toString("utf8");
+}
+
 function readTerm(reader: ByteReader, before: Uint8Array): Uint8Array<ArrayBuffer> {
   const shared = reader.readNumber();
   const suffix = reader.readBytes(reader.readNumber());

@@ -11,7 +11,8 @@ import type { IndexSnapshot } from "./reader.ts";
 import { type LoadedSegment, loadSegment, segmentPart } from "./segment-part.ts";
 import type { IndexSource, PendingCache } from "./source.ts";
 import { StaleSnapshot } from "./stale.ts";
-import { type IndexState, readState, type SegmentRecord } from "./state.ts";
+import type { IndexState, SegmentRecord } from "./state.ts";
+import { readState } from "./structure.ts";
 import type { IndexItem } from "./units.ts";
 import { IndexWriter, type RebuildOptions } from "./writer.ts";
 
@@ -50,7 +51,8 @@ export class TextIndex {
       try {
         return await work(await this.open());
       } catch (error) {
-        if (!(error instanceof StaleSnapshot) || attempt === ATTEMPTS) throw error;
+        if (!(error instanceof StaleSnapshot)) throw error;
+        if (attempt === ATTEMPTS) throw changedAgainAndAgain(this.source.kind);
       }
     }
   }
@@ -66,7 +68,7 @@ export class TextIndex {
       await this.#writePending();
       state = await readState(this.#storage, this.source.kind);
     }
-    const segments = state.segments.filter(({ isDropped, units, removed }) => !isDropped && units > removed);
+    const segments = state.segments.filter(({ isDropped, units }) => !isDropped && units > 0);
     this.#forgetOthers(segments);
     const parts = [];
     for (const record of segments) {
@@ -124,6 +126,13 @@ export class TextIndex {
   #emptyCache(language: TextLanguage): CachedUnits {
     return new CachedUnits(language, new TimeSlice(this.#storage.environment));
   }
+}
+
+function changedAgainAndAgain(kind: string): HoldfastError {
+  return new HoldfastError("Conflict", `the text index of ${kind} changed ${ATTEMPTS} times while a search read it`, {
+    retryable: true,
+    hint: "Search again when fewer texts are erased. If that fails too, a page is missing: run `npx holdfast reindex`.",
+  });
 }
 
 /** Units of pending items that were cut before, for one language. */

@@ -10,11 +10,13 @@ import { TOKENISER_VERSION } from "../text/tokenise.ts";
 import { verifyPage } from "./byte-stream.ts";
 import { chooseMerge } from "./levels.ts";
 import { type MergeSource, mergeSegments } from "./merge.ts";
+import { repairStructure } from "./repair.ts";
 import { type MadeSegment, SegmentBuilder } from "./segment.ts";
 import { loadSegment, readPages } from "./segment-part.ts";
 import type { IndexSource, SourceItem } from "./source.ts";
 import { StaleSnapshot } from "./stale.ts";
-import { type IndexState, isOutdated, readState, type SegmentRecord } from "./state.ts";
+import { type IndexState, isOutdated, type SegmentRecord } from "./state.ts";
+import { readState } from "./structure.ts";
 import { toMinutes } from "./unit-table.ts";
 import { type IndexItem, readUnits } from "./units.ts";
 
@@ -62,6 +64,11 @@ interface NewSegment {
 
 /** Thrown inside to end early. */
 class WriterStop extends Error {}
+
+/** Ranges follow one another without a gap, also where no item is left: a segment that is missing is noticed by that. */
+function emptySegment(low: number, high: number): NewSegment {
+  return { made: { units: 0, items: 0, bytes: 0, directory: 0, pages: [] }, low, high, items: [] };
+}
 
 export class IndexWriter {
   readonly #storage: Storage;
@@ -116,6 +123,7 @@ export class IndexWriter {
   }
 
   async #rebuildAll({ language: wanted, fallback, onProgress, signal }: RebuildOptions): Promise<void> {
+    await this.#repair(wanted ?? fallback);
     const before = await this.#changeLanguage(wanted, fallback);
     const language = before.language ?? fallback;
     let done = 0;
@@ -134,6 +142,13 @@ export class IndexWriter {
     }
     await this.#runAll({ least: 1, language: fallback });
     throwIfAborted(signal);
+  }
+
+  async #repair(language: TextLanguage): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      if (await repairStructure(this.#storage, this.#source, language)) return;
+    }
+    throw tooBusy();
   }
 
   /** The state with the language. Segments of another one are outdated from then on. */
@@ -183,7 +198,7 @@ export class IndexWriter {
     const { indexed, settled } = state;
     const first = await this.#makeNext(this.#source.readTail(state, language), indexed, settled, language);
     return this.#commit(state, {
-      segments: first === null ? [] : [first],
+      segments: first === null ? (indexed < settled ? [emptySegment(indexed, settled)] : []) : [first],
       removes: [],
       indexed: first?.high ?? settled,
       language,
@@ -197,7 +212,10 @@ export class IndexWriter {
     const segments: NewSegment[] = [];
     for (let { low } = old; ; ) {
       const made = await this.#makeNext(rest, low, old.high, language);
-      if (made === null) break;
+      if (made === null) {
+        if (low < old.high) segments.push(emptySegment(low, old.high));
+        break;
+      }
       segments.push(made);
       low = made.high;
     }
@@ -222,7 +240,7 @@ export class IndexWriter {
     const made = await this.#inSlices(mergeSegments(sources));
     const low = old[0]?.low ?? 0;
     const high = old.at(-1)?.high ?? 0;
-    const segments = made.units === 0 ? [] : [{ made, low, high, items: [] }];
+    const segments = made.units === 0 && low === high ? [] : [{ made, low, high, items: [] }];
     return this.#commit(state, { segments, removes: old, indexed: state.indexed, language, isMove: true });
   }
 
@@ -337,7 +355,7 @@ function segmentWrites(
   { made, low, high }: NewSegment,
   language: TextLanguage,
 ): readonly Write[] {
-  const { units, items, bytes, pages } = made;
+  const { units, items, bytes, directory, pages } = made;
   const tokeniser = TOKENISER_VERSION;
   const row = {
     kind,
@@ -351,6 +369,7 @@ function segmentWrites(
     items,
     removed: 0,
     bytes,
+    directory,
     language,
     tokeniser,
   };

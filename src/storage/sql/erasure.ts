@@ -137,8 +137,7 @@ function dropSegments(where: ErasureSource): string {
   const of = "SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no";
   const indexed = "SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'";
   return (
-    "UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, " +
-    "version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') " +
+    "UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') " +
     "WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN " +
     `(SELECT (${of}) FROM events WHERE ${where.rows} AND agent_no IS NOT NULL AND no <= (${indexed}))`
   );

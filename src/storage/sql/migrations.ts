@@ -253,6 +253,15 @@ const TEXT_INDEX = [
   "CREATE INDEX index_items_segment ON index_items (kind, segment, group_no, item)",
 ];
 
+/** Segments have a sum over their directory. They are derived, so those of before are made again. */
+const DIRECTORIES = [
+  "DELETE FROM index_pages",
+  "DELETE FROM index_segments",
+  "UPDATE index_items SET segment = NULL WHERE segment IS NOT NULL",
+  "UPDATE index_kinds SET epoch = epoch + 1, indexed = 0 WHERE epoch > 0",
+  "ALTER TABLE index_segments ADD COLUMN directory {int} NOT NULL DEFAULT 0",
+];
+
 /** The index of metadata: see storage/sql/metadata.ts. */
 const VECTORS = [
   `CREATE TABLE metadata_fields (kind {text} NOT NULL, scope {int} NOT NULL, path {bytes} NOT NULL, value {bytes} NOT NULL,
@@ -315,6 +324,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 14, up: MEMORY },
   { version: 15, up: EMBEDDINGS },
   { version: 16, up: TEXT_INDEX },
+  { version: 17, up: DIRECTORIES },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);

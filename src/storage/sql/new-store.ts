@@ -11,6 +11,7 @@ const STEP = new RegExp(
     /ALTER TABLE (?<altered>\w+) ADD COLUMN (?<column>.+)$/,
     /INSERT INTO (?<filled>\w+) /,
     /UPDATE (?<changed>\w+) SET /,
+    /DELETE FROM (?<emptied>\w+)$/,
   ]
     .map(({ source }) => `^${source}`)
     .join("|"),
@@ -23,7 +24,7 @@ export function foldForNewStore(migrations: readonly string[], first: readonly s
   const changes: string[] = [];
   const withRows = new Set(first);
   for (const step of migrations) {
-    const { table, index, dropped, altered, column, filled, changed } = STEP.exec(step)?.groups ?? {};
+    const { table, index, dropped, altered, column, filled, changed, emptied } = STEP.exec(step)?.groups ?? {};
     if (table !== undefined) made.set(table, step);
     else if (index !== undefined) made.set(index, step);
     else if (dropped !== undefined) made.delete(dropped);
@@ -31,8 +32,8 @@ export function foldForNewStore(migrations: readonly string[], first: readonly s
     else if (filled !== undefined) {
       changes.push(step);
       withRows.add(filled);
-    } else if (changed !== undefined) {
-      if (withRows.has(changed)) changes.push(step);
+    } else if (changed !== undefined || emptied !== undefined) {
+      if (withRows.has(changed ?? emptied ?? "")) changes.push(step);
     } else throw new HoldfastError("Internal", `a migration has a statement of an unknown kind: ${step}`);
   }
   return [...made.values(), ...changes];

@@ -824,7 +824,7 @@ SELECT m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, 
 -- index.keys
 SELECT no, salt FROM events WHERE no > ? AND no <= ? AND agent_no IS NOT NULL AND erased_seq IS NULL ORDER BY no LIMIT CAST(? AS INTEGER);
 -- index.state
-SELECT k.epoch, k.indexed, k.settled, (SELECT coalesce(max(no), 0) FROM events) AS newest, k.language, s.segment, s.low, s.high, s.version, s.dropped, s.units, s.items, s.removed, s.bytes, s.language AS segment_language, s.tokeniser AS segment_tokeniser FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind WHERE k.kind = ? ORDER BY s.low, s.segment;
+SELECT k.epoch, k.indexed, k.settled, (SELECT coalesce(max(no), 0) FROM events) AS newest, k.language, s.segment, s.low, s.high, s.version, s.dropped, s.marked, s.units, s.items, s.removed, s.bytes, s.directory, s.language AS segment_language, s.tokeniser AS segment_tokeniser FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind WHERE k.kind = ? ORDER BY s.low, s.segment;
 -- index.stats
 SELECT k.language, count(s.segment) AS segments, CAST(coalesce(sum(s.items), 0) AS BIGINT) AS items, CAST(coalesce(sum(s.units - s.removed), 0) AS BIGINT) AS units, CAST(coalesce(sum(s.bytes), 0) AS BIGINT) AS bytes, (SELECT count(*) FROM events e WHERE e.agent_no IS NOT NULL AND e.erased_seq IS NULL AND (e.no > (SELECT i.indexed FROM index_kinds i WHERE i.kind = 'messages') OR EXISTS (SELECT 1 FROM index_segments d WHERE d.kind = 'messages' AND d.dropped = 1 AND e.no > d.low AND e.no <= d.high))) AS pending FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind AND s.dropped = 0 WHERE k.kind = ? GROUP BY k.kind, k.language;
 -- index.version
@@ -839,6 +839,18 @@ SELECT p.page, p.first, p.body FROM index_pages p JOIN index_segments s ON s.kin
 SELECT group_no, item FROM index_items WHERE kind = ? AND segment = ? AND (group_no, item) > (?, ?) ORDER BY group_no, item LIMIT CAST(? AS INTEGER);
 -- index.pendingItems
 SELECT group_no, item FROM index_items WHERE kind = ? AND segment IS NULL AND (group_no, item) > (?, ?) ORDER BY group_no, item LIMIT CAST(? AS INTEGER);
+-- index.segmentsOfPages
+WITH RECURSIVE found (segment) AS (SELECT (SELECT min(t.segment) FROM index_pages t WHERE t.kind = ?) UNION ALL SELECT (SELECT min(t.segment) FROM index_pages t WHERE t.kind = ? AND t.segment > found.segment) FROM found WHERE found.segment IS NOT NULL) SELECT segment FROM found WHERE segment IS NOT NULL;
+-- index.segmentsOfItems
+WITH RECURSIVE found (segment) AS (SELECT (SELECT min(t.segment) FROM index_items t WHERE t.kind = ?) UNION ALL SELECT (SELECT min(t.segment) FROM index_items t WHERE t.kind = ? AND t.segment > found.segment) FROM found WHERE found.segment IS NOT NULL) SELECT segment FROM found WHERE segment IS NOT NULL;
+-- index.strayKinds
+SELECT k.kind FROM (SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT (SELECT min(t.kind) FROM index_kinds t) UNION ALL SELECT (SELECT min(t.kind) FROM index_kinds t WHERE t.kind > found.kind) FROM found WHERE found.kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL) f UNION SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT (SELECT min(t.kind) FROM index_segments t) UNION ALL SELECT (SELECT min(t.kind) FROM index_segments t WHERE t.kind > found.kind) FROM found WHERE found.kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL) f UNION SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT (SELECT min(t.kind) FROM index_pages t) UNION ALL SELECT (SELECT min(t.kind) FROM index_pages t WHERE t.kind > found.kind) FROM found WHERE found.kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL) f UNION SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT (SELECT min(t.kind) FROM index_items t) UNION ALL SELECT (SELECT min(t.kind) FROM index_items t WHERE t.kind > found.kind) FROM found WHERE found.kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL) f) k WHERE k.kind NOT IN ('messages', 'memories', 'documents') ORDER BY k.kind;
+-- check.indexItems
+SELECT i.kind, i.group_no, i.item, CASE WHEN i.segment IS NULL OR s.segment IS NOT NULL THEN 1 ELSE 0 END AS placed, CASE WHEN i.kind = 'memories' THEN CASE WHEN m.no IS NULL THEN 0 ELSE 1 END ELSE 1 END AS there FROM index_items i LEFT JOIN index_segments s ON s.kind = i.kind AND s.segment = i.segment LEFT JOIN memories m ON m.no = i.item AND m.scope_no = i.group_no WHERE (i.kind, i.group_no, i.item) > (?, ?, ?) ORDER BY i.kind, i.group_no, i.item LIMIT CAST(? AS INTEGER);
+-- check.unindexedMemories
+SELECT m.no, m.id FROM memories m LEFT JOIN index_items i ON i.kind = 'memories' AND i.group_no = m.scope_no AND i.item = m.no WHERE m.no > ? AND i.item IS NULL ORDER BY m.no LIMIT CAST(? AS INTEGER);
+-- index.itemCount
+SELECT count(*) AS items FROM index_items WHERE kind = ? AND segment = ?;
 -- index.segmentOf
 SELECT segment FROM index_items WHERE kind = ? AND group_no = ? AND item = ?;
 -- vectors.collection
@@ -1106,7 +1118,7 @@ DELETE FROM annotations WHERE session_no = ? AND seq = ?;
 -- row.events.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND seq = ? AND erased_seq IS NULL AND words IS NOT NULL);
 -- row.events.dropSegments
-UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND seq = ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND seq = ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
 -- messages.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL);
 -- run.unindex
@@ -1118,11 +1130,11 @@ DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), 
 -- saved.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '') AND words IS NOT NULL);
 -- messages.dropSegments
-UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
 -- run.dropSegments
-UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
 -- allMessages.dropSegments
-UPDATE index_segments SET dropped = 1, units = 0, items = 0, removed = 0, bytes = 0, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
 -- turns.dropAll
 DELETE FROM turns WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
 -- evals.dropAll
@@ -1365,6 +1377,20 @@ DELETE FROM embedding_failures WHERE kind = ? AND scope = ?;
 UPDATE embedding_failures SET due_at = 0, attempts = 0 WHERE kind = ?;
 -- index.advance
 UPDATE index_kinds SET epoch = epoch + ?, indexed = ?, language = ? WHERE kind = ?;
+-- index.repair
+UPDATE index_kinds SET epoch = ?, indexed = ?, settled = ?, language = ? WHERE kind = ?;
+-- index.removeKind
+DELETE FROM index_kinds WHERE kind = ?;
+-- index.removeSegments
+DELETE FROM index_segments WHERE kind = ?;
+-- index.removePages
+DELETE FROM index_pages WHERE kind = ?;
+-- index.removeItems
+DELETE FROM index_items WHERE kind = ?;
+-- index.addMissingMemories
+INSERT INTO index_items (kind, group_no, item, segment) SELECT 'memories', m.scope_no, m.no, NULL FROM memories m WHERE NOT EXISTS (SELECT 1 FROM index_items i WHERE i.kind = 'memories' AND i.group_no = m.scope_no AND i.item = m.no);
+-- index.removeStrayMemories
+DELETE FROM index_items WHERE kind = 'memories' AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.scope_no = index_items.group_no AND m.no = index_items.item);
 -- index.bump
 UPDATE index_kinds SET epoch = epoch + 1 WHERE kind = ?;
 -- index.settle
@@ -1616,9 +1642,9 @@ INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, 
 -- index_kinds.insert × 2
 INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
 -- index_segments.insert × 1
-INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, directory, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- index_segments.insert × 2
-INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, directory, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- index_pages.insert × 1
 INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?);
 -- index_pages.insert × 2
@@ -1804,9 +1830,9 @@ INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, 
 -- index_kinds.put × 2
 INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language;
 -- index_segments.put × 1
-INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, language = excluded.language, tokeniser = excluded.tokeniser;
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, directory, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, directory = excluded.directory, language = excluded.language, tokeniser = excluded.tokeniser;
 -- index_segments.put × 2
-INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, language = excluded.language, tokeniser = excluded.tokeniser;
+INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, directory, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, directory = excluded.directory, language = excluded.language, tokeniser = excluded.tokeniser;
 -- index_pages.put × 1
 INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, segment, page) DO UPDATE SET first = excluded.first, body = excluded.body;
 -- index_pages.put × 2

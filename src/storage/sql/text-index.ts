@@ -15,6 +15,28 @@ const PAGES =
   "FROM index_pages p JOIN index_segments s ON s.kind = p.kind AND s.segment = p.segment " +
   "WHERE p.kind = :kind AND p.segment = :segment AND s.version = :version AND s.dropped = 0";
 
+/** One lookup in an index for each segment, however many rows each has. */
+function distinctSegments(table: string): string {
+  const next = (after: string) => `(SELECT min(t.segment) FROM ${table} t WHERE t.kind = :kind${after})`;
+  return (
+    `WITH RECURSIVE found (segment) AS (SELECT ${next("")} UNION ALL ` +
+    `SELECT ${next(" AND t.segment > found.segment")} FROM found WHERE found.segment IS NOT NULL) ` +
+    "SELECT segment FROM found WHERE segment IS NOT NULL"
+  );
+}
+
+const INDEX_TABLES = ["index_kinds", "index_segments", "index_pages", "index_items"];
+
+/** The kinds that rows of a table name. */
+function distinctKinds(table: string): string {
+  const next = (where: string) => `(SELECT min(t.kind) FROM ${table} t${where})`;
+  return (
+    `SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT ${next("")} UNION ALL ` +
+    `SELECT ${next(" WHERE t.kind > found.kind")} FROM found WHERE found.kind IS NOT NULL) ` +
+    "SELECT kind FROM found WHERE kind IS NOT NULL) f"
+  );
+}
+
 function total(what: string): string {
   return `CAST(coalesce(sum(${what}), 0) AS BIGINT)`;
 }
@@ -26,7 +48,7 @@ export const queries = () => ({
   "index.keys": `SELECT no, salt ${LIVE_MESSAGES}`,
   "index.state":
     `SELECT k.epoch, k.indexed, k.settled, ${NEWEST} AS newest, k.language, s.segment, s.low, s.high, s.version, s.dropped, ` +
-    "s.units, s.items, s.removed, s.bytes, s.language AS segment_language, s.tokeniser AS segment_tokeniser " +
+    "s.marked, s.units, s.items, s.removed, s.bytes, s.directory, s.language AS segment_language, s.tokeniser AS segment_tokeniser " +
     "FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind WHERE k.kind = :kind ORDER BY s.low, s.segment",
   "index.stats":
     `SELECT k.language, count(s.segment) AS segments, ${total("s.items")} AS items, ${total("s.units - s.removed")} AS units, ` +
@@ -44,6 +66,21 @@ export const queries = () => ({
   "index.pendingItems":
     "SELECT group_no, item FROM index_items WHERE kind = :kind AND segment IS NULL " +
     "AND (group_no, item) > (:afterGroup, :afterItem) ORDER BY group_no, item LIMIT :limit",
+  "index.segmentsOfPages": distinctSegments("index_pages"),
+  "index.segmentsOfItems": distinctSegments("index_items"),
+  "index.strayKinds":
+    `SELECT k.kind FROM (${INDEX_TABLES.map(distinctKinds).join(" UNION ")}) k ` +
+    "WHERE k.kind NOT IN ('messages', 'memories', 'documents') ORDER BY k.kind",
+  "check.indexItems":
+    "SELECT i.kind, i.group_no, i.item, CASE WHEN i.segment IS NULL OR s.segment IS NOT NULL THEN 1 ELSE 0 END AS placed, " +
+    "CASE WHEN i.kind = 'memories' THEN CASE WHEN m.no IS NULL THEN 0 ELSE 1 END ELSE 1 END AS there " +
+    "FROM index_items i LEFT JOIN index_segments s ON s.kind = i.kind AND s.segment = i.segment " +
+    "LEFT JOIN memories m ON m.no = i.item AND m.scope_no = i.group_no " +
+    "WHERE (i.kind, i.group_no, i.item) > (:afterKind, :afterGroup, :afterItem) ORDER BY i.kind, i.group_no, i.item LIMIT :limit",
+  "check.unindexedMemories":
+    "SELECT m.no, m.id FROM memories m LEFT JOIN index_items i ON i.kind = 'memories' AND i.group_no = m.scope_no AND i.item = m.no " +
+    "WHERE m.no > :after AND i.item IS NULL ORDER BY m.no LIMIT :limit",
+  "index.itemCount": "SELECT count(*) AS items FROM index_items WHERE kind = :kind AND segment = :segment",
   "index.segmentOf": "SELECT segment FROM index_items WHERE kind = :kind AND group_no = :group AND item = :item",
 });
 
@@ -56,6 +93,19 @@ export const statements = () => ({
   /** Whoever reads a new epoch begins again: its commit is guarded by the old one. */
   "index.advance":
     "UPDATE index_kinds SET epoch = epoch + :by, indexed = :indexed, language = :language WHERE kind = :kind",
+  /** See search/index/repair.ts. */
+  "index.repair":
+    "UPDATE index_kinds SET epoch = :epoch, indexed = :indexed, settled = :settled, language = :language WHERE kind = :kind",
+  "index.removeKind": "DELETE FROM index_kinds WHERE kind = :kind",
+  "index.removeSegments": "DELETE FROM index_segments WHERE kind = :kind",
+  "index.removePages": "DELETE FROM index_pages WHERE kind = :kind",
+  "index.removeItems": "DELETE FROM index_items WHERE kind = :kind",
+  "index.addMissingMemories":
+    "INSERT INTO index_items (kind, group_no, item, segment) SELECT 'memories', m.scope_no, m.no, NULL FROM memories m " +
+    "WHERE NOT EXISTS (SELECT 1 FROM index_items i WHERE i.kind = 'memories' AND i.group_no = m.scope_no AND i.item = m.no)",
+  "index.removeStrayMemories":
+    "DELETE FROM index_items WHERE kind = 'memories' AND NOT EXISTS " +
+    "(SELECT 1 FROM memories m WHERE m.scope_no = index_items.group_no AND m.no = index_items.item)",
   "index.bump": "UPDATE index_kinds SET epoch = epoch + 1 WHERE kind = :kind",
   "index.settle": `UPDATE index_kinds SET settled = ${NEWEST} WHERE kind = 'messages'`,
   "index.dropSegment": "DELETE FROM index_segments WHERE kind = :kind AND segment = :segment",
