@@ -1,6 +1,9 @@
 // The named reads of the text index; see queries.ts.
 import type { Read, StoredPayload } from "./rows.ts";
 
+/** Of more items that are in no segment, the state of the index does not count the rest. */
+export const PENDING_MAX = 2048;
+
 /** A live message, as the index reads it. */
 export interface IndexedMessageRow extends StoredPayload {
   /** The number of its event. */
@@ -19,6 +22,7 @@ export interface IndexStateRow {
   readonly indexed: number;
   readonly settled: number;
   readonly newest: number;
+  readonly pending: number;
   readonly language: string | null;
   readonly segment: number | null;
   readonly low: number | null;

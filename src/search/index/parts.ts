@@ -1,6 +1,7 @@
 // A snapshot is made of parts: segments, and what is not in a segment yet. Each part has its own unit numbers; the snapshot numbers
 // the units of its parts one after the other.
 
+import { PostingCache } from "./posting-cache.ts";
 import {
   FIELD_MARK,
   type IndexKind,
@@ -33,13 +34,21 @@ export interface SnapshotPart {
 }
 
 export function joinParts(kind: IndexKind, parts: readonly SnapshotPart[]): IndexSnapshot {
+  const cache = new PostingCache();
   return {
     kind,
     units: joinColumns(parts.map(({ columns }) => columns)),
     itemCount: parts.reduce((sum, { itemCount }) => sum + itemCount, 0),
     readPostings: async (terms) => {
-      const found = await Promise.all(parts.map((part) => part.readPostings(terms)));
-      return terms.map((term, at) => joinPostings(term, parts, (part) => found[part]?.[at] ?? null));
+      const lists = new Map(terms.map((term) => [term, cache.get(term)]));
+      const missing = [...lists.keys()].filter((term) => lists.get(term) === undefined);
+      const found = missing.length === 0 ? [] : await Promise.all(parts.map((part) => part.readPostings(missing)));
+      for (const [at, term] of missing.entries()) {
+        const list = joinPostings(term, parts, (part) => found[part]?.[at] ?? null);
+        cache.add(list);
+        lists.set(term, list);
+      }
+      return terms.map((term) => lists.get(term) ?? joinPostings(term, [], () => null));
     },
     termsWithPrefix: async (prefix, limit) => {
       const counts = new Map<string, number>();

@@ -18,6 +18,8 @@ export interface UnitTable {
   /** The units before and after a unit in its group, in the order of items and their passages; -1 at an end. */
   readonly previous: Int32Array;
   readonly next: Int32Array;
+  /** 1 for each unit of which a neighbour, one or two away, is not as far away by number. */
+  readonly isFarLinked: Uint8Array;
   /** The number of a unit's item in its group: the seq of a message. */
   readonly item: Uint32Array;
   /** The number of the passage in its item, from 0. */

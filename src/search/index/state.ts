@@ -1,6 +1,6 @@
 // What the store says of the index of one kind: its segments, and up to where items are in them. One statement reads it, so that it is
 // of one moment.
-import type { IndexStateRow } from "../../contracts/storage/index-queries.ts";
+import { type IndexStateRow, PENDING_MAX } from "../../contracts/storage/index-queries.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
 import { TEXT_LANGUAGES, type TextLanguage } from "../text/stem.ts";
 import { TOKENISER_VERSION } from "../text/tokenise.ts";
@@ -38,6 +38,8 @@ export interface IndexState {
   readonly settled: number;
   /** The number of the newest event. */
   readonly newest: number;
+  /** Items behind all segments, counted up to PENDING_MAX. */
+  readonly pending: number;
   /** null until the first segment is written. */
   readonly language: TextLanguage | null;
   readonly segments: readonly SegmentRecord[];
@@ -48,16 +50,25 @@ export async function readUncheckedState(storage: Storage, kind: IndexKind): Pro
   const rows = await storage.query("index.state", { kind });
   const [first] = rows;
   if (first === undefined) return null;
-  const { epoch, indexed, settled, newest, language } = first;
+  const { epoch, indexed, settled, newest, pending, language } = first;
   return {
     kind,
     epoch,
     indexed,
     settled,
     newest,
+    pending,
     language: TEXT_LANGUAGES.find((one) => one === language) ?? null,
     segments: rows.flatMap(segmentOf),
   };
+}
+
+/**
+ * Whether both states are of the same items in the same segments: an erasure and a change of segments count an epoch, and what is
+ * added is one item more. On PostgreSQL an event may become visible after a newer one, so the newest alone does not tell.
+ */
+export function isSameState(a: IndexState, b: IndexState): boolean {
+  return a.epoch === b.epoch && a.newest === b.newest && a.pending === b.pending && b.pending < PENDING_MAX;
 }
 
 function segmentOf(row: IndexStateRow): readonly SegmentRecord[] {

@@ -1,6 +1,7 @@
 // The text index of one kind in one handle: opens snapshots of it, and keeps in memory what several snapshots share.
 
 import { HoldfastError } from "../../contracts/errors.ts";
+import { PENDING_MAX } from "../../contracts/storage/index-queries.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
 import { TimeSlice } from "../../core/time-slice.ts";
 import type { TextLanguage } from "../text/stem.ts";
@@ -11,16 +12,13 @@ import type { IndexSnapshot } from "./reader.ts";
 import { type LoadedSegment, loadSegment, segmentPart } from "./segment-part.ts";
 import type { IndexSource, PendingCache } from "./source.ts";
 import { StaleSnapshot } from "./stale.ts";
-import type { IndexState, SegmentRecord } from "./state.ts";
+import { type IndexState, isSameState, type SegmentRecord } from "./state.ts";
 import { readState } from "./structure.ts";
 import type { IndexItem } from "./units.ts";
 import { IndexWriter, type RebuildOptions } from "./writer.ts";
 
 /** How often a snapshot is opened again because segments were changed meanwhile. */
 const ATTEMPTS = 20;
-
-/** So many items are read and cut at once for a snapshot; more are put into segments before. */
-const PENDING_MAX = 2048;
 
 export class TextIndex {
   readonly source: IndexSource;
@@ -30,6 +28,10 @@ export class TextIndex {
   readonly #pages = new PageCache();
   readonly #segments = new Map<number, LoadedSegment>();
   #pending: CachedUnits;
+  /** The last snapshot: it is opened again while nothing has changed. */
+  #opened: { readonly state: IndexState; readonly snapshot: IndexSnapshot } | null = null;
+  /** Counts the calls of forget(). */
+  #forgotten = 0;
 
   /** The language is that of the first segments of a store; later it is in the store. */
   constructor(storage: Storage, source: IndexSource, language: TextLanguage) {
@@ -63,7 +65,10 @@ export class TextIndex {
   }
 
   async open(): Promise<IndexSnapshot> {
+    const forgotten = this.#forgotten;
     let state = await readState(this.#storage, this.source.kind);
+    if (this.#opened !== null && isSameState(this.#opened.state, state)) return this.#opened.snapshot;
+    // More than this number are put into segments first: every process would cut their texts.
     if ((await this.source.countPending(state, PENDING_MAX)) >= PENDING_MAX) {
       await this.#writePending();
       state = await readState(this.#storage, this.source.kind);
@@ -78,7 +83,9 @@ export class TextIndex {
     if (language !== this.#pending.language) this.#pending = this.#emptyCache(language);
     const pending = await this.source.readPending(state, this.#pending);
     if (pending.length > 0) parts.push(pendingPart(pending));
-    return joinParts(this.source.kind, parts);
+    const snapshot = joinParts(this.source.kind, parts);
+    if (forgotten === this.#forgotten) this.#opened = { state, snapshot };
+    return snapshot;
   }
 
   /** So many texts would be cut again by every process. If they cannot be written, they are cut for this snapshot. */
@@ -118,6 +125,8 @@ export class TextIndex {
 
   /** Called when this handle has erased something: no word of it stays in memory. */
   forget(): void {
+    this.#forgotten += 1;
+    this.#opened = null;
     this.#pages.clear();
     this.#segments.clear();
     this.#pending = this.#emptyCache(this.#pending.language);

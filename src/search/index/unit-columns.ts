@@ -79,6 +79,7 @@ export function joinUnits(parts: readonly UnitColumns[]): UnitTable {
     group: new Int32Array(count),
     previous: new Int32Array(count),
     next: new Int32Array(count),
+    isFarLinked: new Uint8Array(count),
   };
   const runs = new Map<number, GroupRuns>();
   let offset = 0;
@@ -102,6 +103,7 @@ export function joinUnits(parts: readonly UnitColumns[]): UnitTable {
         continue;
       }
       table.next[known.last] = first;
+      markFarLinks(table, known.last, first);
       if (!isBefore(table, known.last, first)) known.isSorted = false;
       known.last = last;
     }
@@ -113,6 +115,15 @@ export function joinUnits(parts: readonly UnitColumns[]): UnitTable {
   return made;
 }
 
+/** Of the two units on each side of a link between parts. */
+function markFarLinks(
+  { previous, next, isFarLinked }: Pick<UnitTable, "previous" | "next" | "isFarLinked">,
+  before: number,
+  after: number,
+): void {
+  for (const unit of [before, previous[before] ?? -1, after, next[after] ?? -1]) if (unit !== -1) isFarLinked[unit] = 1;
+}
+
 function isBefore({ item, part }: Pick<UnitTable, "item" | "part">, a: number, b: number): boolean {
   const itemA = item[a] ?? 0;
   const itemB = item[b] ?? 0;
@@ -121,7 +132,7 @@ function isBefore({ item, part }: Pick<UnitTable, "item" | "part">, a: number, b
 
 /** Links the units of groups whose runs overlap, such as memories that were saved again. */
 function sortLinks(table: UnitTable, groups: ReadonlySet<number>): void {
-  const { count, group, item, part, previous, next } = table;
+  const { count, group, item, part, previous, next, isFarLinked } = table;
   const units = new Map<number, number[]>([...groups].map((index) => [index, []]));
   for (let unit = 0; unit < count; unit++) units.get(group[unit] ?? -1)?.push(unit);
   for (const list of units.values()) {
@@ -129,6 +140,7 @@ function sortLinks(table: UnitTable, groups: ReadonlySet<number>): void {
     for (const [at, unit] of list.entries()) {
       previous[unit] = list[at - 1] ?? -1;
       next[unit] = list[at + 1] ?? -1;
+      isFarLinked[unit] = 1;
     }
   }
 }

@@ -28,6 +28,7 @@ export function createUnitTable(records: readonly UnitRecord[]): UnitTable {
     groupNumbers: Float64Array.from(groups.keys()),
     previous: new Int32Array(count).fill(-1),
     next: new Int32Array(count).fill(-1),
+    isFarLinked: new Uint8Array(count),
     item: new Uint32Array(count),
     part: new Uint32Array(count),
     words: new Uint16Array(count),
@@ -47,7 +48,7 @@ export function createUnitTable(records: readonly UnitRecord[]): UnitTable {
 }
 
 /** Links the units of each group in the order of their items and parts. */
-function linkUnits({ count, group, item, part, previous, next }: UnitTable): void {
+function linkUnits({ count, group, item, part, previous, next, isFarLinked }: UnitTable): void {
   const order = Int32Array.from({ length: count }, (_, unit) => unit).sort(
     (a, b) =>
       (group[a] ?? 0) - (group[b] ?? 0) || (item[a] ?? 0) - (item[b] ?? 0) || (part[a] ?? 0) - (part[b] ?? 0) || a - b,
@@ -58,5 +59,13 @@ function linkUnits({ count, group, item, part, previous, next }: UnitTable): voi
     if (group[before] !== group[unit]) continue;
     next[before] = unit;
     previous[unit] = before;
+  }
+  const isFar = (unit: number, links: Int32Array, step: number) => {
+    const near = links[unit] ?? -1;
+    const far = near === -1 ? -1 : (links[near] ?? -1);
+    return (near !== -1 && near !== unit + step) || (far !== -1 && far !== unit + 2 * step);
+  };
+  for (let unit = 0; unit < count; unit++) {
+    if (isFar(unit, previous, -1) || isFar(unit, next, 1)) isFarLinked[unit] = 1;
   }
 }

@@ -1,16 +1,22 @@
-// The best units of a snapshot for weighted terms: exactly the first of all units by score, in whole numbers. The postings of a term
-// are spread over the neighbours of their units, and added up term by term, the rarest first. As soon as no further unit can reach
-// the best ones, only the units that still can are completed.
+// The best units of a snapshot for weighted terms: exactly the first of all units by score, in whole numbers. Each block of units has a
+// bound from the summaries of the terms. The units of the most promising blocks are scored first; of the others only those whose block
+// could still have one of the best.
 import type { InterruptibleWork } from "../../core/time-slice.ts";
-import type { PostingList, UnitTable } from "../index/reader.ts";
-import { groupTermScores } from "./group-scores.ts";
-import type { RankedUnit, UnitRanking, WeightedTerm } from "./ranking.ts";
-import { Scoreboard } from "./scoreboard.ts";
+import type { UnitTable } from "../index/reader.ts";
+import { BLOCK_UNITS, firstUnitOf, groupsOfBlocks } from "./blocks.ts";
+import { compareUnits, type RankedUnit, type UnitRanking, type WeightedTerm } from "./ranking.ts";
 import { type RankingScratch, releaseScratch, takeScratch } from "./scratch.ts";
-import { type RankingWeights, TERM_SCORE_MAX, termScore } from "./weights.ts";
+import { summarizeTerm, type TermSummary } from "./term-summary.ts";
+import { TopUnits } from "./top-units.ts";
+import { UnitScorer } from "./unit-scorer.ts";
+import { ONE } from "./weights.ts";
 
-/** Postings that are read between two looks at the clock. */
-const BLOCK = 4096;
+/** Blocks between two looks at the clock: of those that are passed over, and of those that are scored. */
+const BLOCKS_PASSED = 8192;
+const BLOCKS_SCORED = 256;
+/** Blocks that are scored first, for each unit wanted. */
+const FIRST_BLOCKS = 2;
+const FIRST_BLOCKS_MIN = 16;
 
 /** Best first; `compareUnits` orders equal ones. */
 export function* rankUnits(
@@ -18,127 +24,115 @@ export function* rankUnits(
   terms: readonly WeightedTerm[],
   ranking: UnitRanking,
 ): InterruptibleWork<readonly RankedUnit[]> {
-  const ordered = terms.filter(({ list }) => list.count > 0).sort((a, b) => b.rarity - a.rarity);
-  if (ordered.length === 0) return [];
+  const found = terms.filter(({ list }) => list.count > 0);
+  if (found.length === 0) return [];
   const scratch = takeScratch(units);
-  const groups = yield* groupTermScores(units, ordered, ranking.weights.group, scratch);
-  const board = new Scoreboard(units, ranking, groups, scratch);
-  let left = ordered.reduce((sum, { rarity }) => sum + rarity * TERM_SCORE_MAX, 0);
-  let postings = ordered.reduce((sum, { list }) => sum + list.count, 0);
-  for (const term of ordered) {
-    left -= term.rarity * TERM_SCORE_MAX;
-    postings -= term.list.count;
-    if (board.candidates !== null && isLookupCheaper(board.candidates.length, term.list.count)) {
-      yield* lookUpTerm(units, term, ranking.weights, board, board.candidates);
-    } else {
-      yield* sumTerm(units, term.list, ranking.weights, scratch);
-      yield* board.addSums(term.rarity);
-    }
-    if (left > 0) yield* board.close(left, postings);
+  for (const { list, rarity } of found) {
+    addSummary(yield* summarizeTerm(units, list, ranking.weights, scratch), rarity, scratch);
+    yield;
   }
-  const best = yield* board.best();
+  const scorer = new UnitScorer(units, found, ranking, scratch);
+  const top = new TopUnits(ranking.limit, (a, b) => compareUnits(units, a, b));
+  const bounds = new BlockBounds(units, yield* groupsOfBlocks(units), ranking, scratch);
+  const first = yield* firstBlocks(bounds, scratch, ranking.limit);
+  let scored = 0;
+  for (const block of first) {
+    scorer.scoreBlock(block, top);
+    if (++scored % BLOCKS_SCORED === 0) yield;
+  }
+  const done = new Set(first);
+  const { items, length } = scratch.boundBlocks;
+  for (let at = 0; at < length; at++) {
+    if (at % BLOCKS_PASSED === BLOCKS_PASSED - 1) yield;
+    const block = items[at] ?? 0;
+    if (top.isFull && !bounds.canReach(block, top.threshold)) continue;
+    if (done.has(block)) continue;
+    scorer.scoreBlock(block, top);
+    if (++scored % BLOCKS_SCORED === 0) yield;
+  }
+  const best = top.sorted().map(({ unit, score }) => scorer.describe(unit, score));
   releaseScratch(units, scratch);
   return best;
 }
 
-/** A candidate and its four neighbours are looked up by halves. */
-function isLookupCheaper(candidates: number, postings: number): boolean {
-  return candidates * Math.log2(postings + 1) < postings;
-}
-
-function* sumTerm(
-  units: UnitTable,
-  list: PostingList,
-  weights: RankingWeights,
-  scratch: RankingScratch,
-): InterruptibleWork<void> {
-  for (let from = 0; from < list.count; from += BLOCK) {
-    const to = Math.min(list.count, from + BLOCK);
-    if (weights.near === 0) sumOwn(list, from, to, weights.own, scratch);
-    else sumWithNeighbours(units, list, from, to, weights, scratch);
-    yield;
+function addSummary({ blocks, bounds, groups, shares }: TermSummary, rarity: number, scratch: RankingScratch): void {
+  const { bounds: sums, boundBlocks, groupScores, scoredGroups } = scratch;
+  for (let at = 0; at < blocks.length; at++) {
+    const block = blocks[at] ?? 0;
+    const before = sums[block] ?? 0;
+    if (before === 0) boundBlocks.push(block);
+    sums[block] = before + rarity * (bounds[at] ?? 0);
+  }
+  for (let at = 0; at < groups.length; at++) {
+    const group = groups[at] ?? 0;
+    const before = groupScores[group] ?? 0;
+    if (before === 0) scoredGroups.push(group);
+    groupScores[group] = before + rarity * (shares[at] ?? 0);
   }
 }
 
-function sumOwn(
-  { units, impacts }: PostingList,
-  from: number,
-  to: number,
-  own: number,
-  { sums, summed }: RankingScratch,
-): void {
-  for (let at = from; at < to; at++) {
-    const unit = units[at] ?? 0;
-    sums[unit] = (impacts[at] ?? 0) * own;
-    summed.push(unit);
-  }
-}
+/** The highest score that a unit of a block can have. */
+class BlockBounds {
+  readonly #units: UnitTable;
+  readonly #groups: Int32Array;
+  readonly #ranking: UnitRanking;
+  readonly #scratch: RankingScratch;
+  readonly #bestGroup: number;
 
-function sumWithNeighbours(
-  { previous, next }: UnitTable,
-  { units, impacts }: PostingList,
-  from: number,
-  to: number,
-  { own, near, far }: RankingWeights,
-  { sums, summed }: RankingScratch,
-): void {
-  const add = (unit: number, amount: number) => {
-    const sum = sums[unit] ?? 0;
-    if (sum === 0) summed.push(unit);
-    sums[unit] = sum + amount;
-  };
-  for (let at = from; at < to; at++) {
-    const unit = units[at] ?? 0;
-    const impact = impacts[at] ?? 0;
-    add(unit, impact * own);
-    const before = previous[unit] ?? -1;
-    if (before >= 0) {
-      add(before, impact * near);
-      const farBefore = previous[before] ?? -1;
-      if (farBefore >= 0) add(farBefore, impact * far);
+  constructor(units: UnitTable, groups: Int32Array, ranking: UnitRanking, scratch: RankingScratch) {
+    this.#units = units;
+    this.#groups = groups;
+    this.#ranking = ranking;
+    this.#scratch = scratch;
+    const { groupScores, scoredGroups } = scratch;
+    let best = 0;
+    for (let at = 0; at < scoredGroups.length; at++) {
+      best = Math.max(best, groupScores[scoredGroups.items[at] ?? 0] ?? 0);
     }
-    const after = next[unit] ?? -1;
-    if (after >= 0) {
-      add(after, impact * near);
-      const farAfter = next[after] ?? -1;
-      if (farAfter >= 0) add(farAfter, impact * far);
+    this.#bestGroup = best;
+  }
+
+  canReach(block: number, threshold: number): boolean {
+    const { weights, factors } = this.#ranking;
+    // Mostly this is enough, and the groups of the block are not looked at.
+    const text = (this.#scratch.bounds[block] ?? 0) * ONE;
+    if ((text + this.#bestGroup * weights.group) * factors.max < threshold) return false;
+    return this.of(block) >= threshold;
+  }
+
+  of(block: number): number {
+    const { weights, factors } = this.#ranking;
+    return ((this.#scratch.bounds[block] ?? 0) * ONE + this.#groupOf(block) * weights.group) * factors.max;
+  }
+
+  #groupOf(block: number): number {
+    const { groupScores } = this.#scratch;
+    const group = this.#groups[block] ?? -1;
+    if (group !== -1) return groupScores[group] ?? 0;
+    const first = firstUnitOf(block);
+    const end = Math.min(this.#units.count, first + BLOCK_UNITS);
+    let best = 0;
+    for (let unit = first; unit < end; unit++) {
+      const score = groupScores[this.#units.group[unit] ?? 0] ?? 0;
+      if (score > best) best = score;
     }
+    return best;
   }
 }
 
-function* lookUpTerm(
-  { previous, next }: UnitTable,
-  { list, rarity }: WeightedTerm,
-  { own, near, far }: RankingWeights,
-  board: Scoreboard,
-  candidates: Int32Array,
-): InterruptibleWork<void> {
-  for (let at = 0; at < candidates.length; at++) {
-    if (at % BLOCK === BLOCK - 1) yield;
-    const unit = candidates[at] ?? 0;
-    let sum = impactAt(list, unit) * own;
-    if (near > 0) {
-      const before = previous[unit] ?? -1;
-      const after = next[unit] ?? -1;
-      sum += (impactAt(list, before) + impactAt(list, after)) * near;
-      if (before >= 0) sum += impactAt(list, previous[before] ?? -1) * far;
-      if (after >= 0) sum += impactAt(list, next[after] ?? -1) * far;
-    }
-    if (sum > 0) board.addToText(unit, rarity * termScore(sum));
+/** The blocks with the highest bounds, best first. */
+function* firstBlocks(
+  bounds: BlockBounds,
+  { boundBlocks: { items, length } }: RankingScratch,
+  limit: number,
+): InterruptibleWork<readonly number[]> {
+  const count = Math.min(length, Math.max(FIRST_BLOCKS_MIN, FIRST_BLOCKS * limit));
+  const top = new TopUnits(count, (a, b) => a - b);
+  for (let at = 0; at < length; at++) {
+    if (at % BLOCKS_PASSED === BLOCKS_PASSED - 1) yield;
+    const block = items[at] ?? 0;
+    if (top.isFull && !bounds.canReach(block, top.threshold)) continue;
+    top.add(block, bounds.of(block));
   }
-}
-
-/** 0 if the term is not in the unit, or there is no unit. */
-function impactAt({ units, impacts, count }: PostingList, unit: number): number {
-  if (unit < 0) return 0;
-  let low = 0;
-  let high = count - 1;
-  while (low <= high) {
-    const middle = (low + high) >>> 1;
-    const found = units[middle] ?? 0;
-    if (found === unit) return impacts[middle] ?? 0;
-    if (found < unit) low = middle + 1;
-    else high = middle - 1;
-  }
-  return 0;
+  return top.sorted().map(({ unit }) => unit);
 }

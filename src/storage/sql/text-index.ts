@@ -2,6 +2,8 @@
 // segments. Of other kinds index_items has a row for each item, with the number of its segment. A dropped segment of messages has lost
 // its pages to an erasure, and its other messages are pending. `marked` is 1 only within a commit: the segment has been
 // rewritten without what the commit erases, and need not be dropped.
+import { PENDING_MAX } from "../../contracts/storage/index-queries.ts";
+
 const MESSAGE =
   "m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, m.sha256, " +
   "CASE WHEN m.content IS NULL THEN length(m.words) ELSE b.size END AS size, " +
@@ -37,6 +39,13 @@ function distinctKinds(table: string): string {
   );
 }
 
+/** Items of a kind that are in no segment, counted up to PENDING_MAX. Those of dropped segments of messages are not among them. */
+const PENDING =
+  "CASE WHEN :kind = 'messages' THEN (SELECT count(*) FROM (SELECT e.no FROM events e WHERE e.no > " +
+  "(SELECT i.indexed FROM index_kinds i WHERE i.kind = 'messages') AND e.agent_no IS NOT NULL AND e.erased_seq IS NULL " +
+  `LIMIT ${PENDING_MAX}) m) ELSE (SELECT count(*) FROM (SELECT p.item FROM index_items p WHERE p.kind = :kind ` +
+  `AND p.segment IS NULL LIMIT ${PENDING_MAX}) o) END`;
+
 function total(what: string): string {
   return `CAST(coalesce(sum(${what}), 0) AS BIGINT)`;
 }
@@ -47,8 +56,9 @@ export const queries = () => ({
     "JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content ORDER BY m.no",
   "index.keys": `SELECT no, salt ${LIVE_MESSAGES}`,
   "index.state":
-    `SELECT k.epoch, k.indexed, k.settled, ${NEWEST} AS newest, k.language, s.segment, s.low, s.high, s.version, s.dropped, ` +
-    "s.marked, s.units, s.items, s.removed, s.bytes, s.directory, s.language AS segment_language, s.tokeniser AS segment_tokeniser " +
+    `SELECT k.epoch, k.indexed, k.settled, ${NEWEST} AS newest, ${PENDING} AS pending, k.language, s.segment, s.low, s.high, ` +
+    "s.version, s.dropped, s.marked, s.units, s.items, s.removed, s.bytes, s.directory, s.language AS segment_language, " +
+    "s.tokeniser AS segment_tokeniser " +
     "FROM index_kinds k LEFT JOIN index_segments s ON s.kind = k.kind WHERE k.kind = :kind ORDER BY s.low, s.segment",
   "index.stats":
     `SELECT k.language, count(s.segment) AS segments, ${total("s.items")} AS items, ${total("s.units - s.removed")} AS units, ` +
