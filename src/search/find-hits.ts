@@ -3,7 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { SearchHit, SearchSignal } from "../contracts/search.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
-import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { MessageRow, SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, optional, utf8 } from "../core/decode.ts";
 import { messageTimeOf } from "../core/message-time.ts";
@@ -49,7 +49,6 @@ export async function findHits(
   perSession = Number.POSITIVE_INFINITY,
 ): Promise<readonly FoundHit[]> {
   const quota = new SessionQuota(perSession);
-  const titles = new Map<string, Promise<SessionRow | undefined>>();
   const found: FoundHit[] = [];
   // Most messages that the index finds are hits. If not, more are ranked; the first ones are the same then.
   let read = 0;
@@ -58,7 +57,8 @@ export async function findHits(
     while (read < ranked.length) {
       const batch = ranked.slice(read, read + Math.min(BATCH, limit - found.length));
       read += batch.length;
-      for (const one of await Promise.all(batch.map((item) => readHit(search, item, titles)))) {
+      const rows = await readRows(search.storage, batch);
+      for (const one of await Promise.all(batch.map((item) => readHit(search, item, rows)))) {
         if (one === null || !quota.take(one.hit.session)) continue;
         found.push(one);
         if (found.length === limit) return found;
@@ -68,29 +68,48 @@ export async function findHits(
   }
 }
 
-async function readHit(
-  search: HitSearch,
-  item: RankedItem,
-  sessions: Map<string, Promise<SessionRow | undefined>>,
-): Promise<FoundHit | null> {
-  const { storage, filter, query, language, shown, slice } = search;
-  const [row] = await storage.query("history.message", { session: item.groupNumber, seq: item.item });
+type ReadMessageRow = MessageRow & { readonly branch: number };
+
+/** What is stored of ranked messages: read at once, so that a search waits for the database once for them. */
+interface HitRows {
+  message(item: RankedItem): ReadMessageRow | undefined;
+  session(item: RankedItem): SessionRow | undefined;
+}
+
+async function readRows(storage: Storage, items: readonly RankedItem[]): Promise<HitRows> {
+  const nameOf = (session: number, seq: number) => `${session}/${seq}`;
+  const pairs = items.map(({ groupNumber, item }) => [groupNumber, item]);
+  const numbers = [...new Set(items.map(({ groupNumber }) => groupNumber))];
+  const [messages, sessions] = await Promise.all([
+    storage.query("history.messages", { messages: JSON.stringify(pairs) }),
+    storage.query("sessions.byNumbers", { numbers: JSON.stringify(numbers) }),
+  ]);
+  const byName = new Map(messages.map((row) => [nameOf(row.session_no, row.seq), row]));
+  const byNumber = new Map(sessions.map((row) => [row.no, row]));
+  return {
+    message: ({ groupNumber, item }) => byName.get(nameOf(groupNumber, item)),
+    session: ({ groupNumber }) => byNumber.get(groupNumber),
+  };
+}
+
+async function readHit(search: HitSearch, item: RankedItem, rows: HitRows): Promise<FoundHit | null> {
+  const { filter, query, language, shown, slice } = search;
+  const row = rows.message(item);
   // It was erased since the snapshot was taken.
   if (row === undefined) return null;
   const message = await readMessage(search, row);
   if (message === null || !filter.isAllowed(message)) return null;
   const text = messageText(message.content);
   if (!(await runInSlices(matchesText(text, query, language), slice))) return null;
-  const known = sessions.get(row.session) ?? readSession(storage, row.session);
-  sessions.set(row.session, known);
-  const showing = await shown.find({ ...row, no: item.groupNumber }, await known);
+  const writer = rows.session(item);
+  const showing = await shown.find({ ...row, no: item.groupNumber }, writer);
   if (showing === null) return null;
   const hasOwnWord = await runInSlices(hasMatch(text, query, language), slice);
   if (!hasOwnWord && !(await hasMatchBeside(search, showing, item.item))) return null;
   const { text: passage, snippet } = await runInSlices(readPassage(text, item.part, query, language), slice);
   const { id, session, seq, agent, role } = message;
   const at = messageTimeOf(message);
-  const { title, request } = describe(await known);
+  const { title, request } = describe(writer);
   const shownIn = showing.session;
   const { share: score } = item;
   const signals = signalsOf(item, search);
@@ -130,10 +149,6 @@ async function readMessage(
 }
 
 const DAMAGE = ["BlobCorrupted", "BlobNotFound", "StoreCorrupted"];
-
-async function readSession(storage: Storage, id: string): Promise<SessionRow | undefined> {
-  return (await storage.query("session.get", { id }))[0];
-}
 
 function describe(session: SessionRow | undefined): Pick<SearchHit, "title" | "request"> {
   if (session === undefined) return { title: null, request: null };

@@ -7,13 +7,13 @@ import type { TextLanguage } from "../contracts/text-index.ts";
 import { SEARCH_VERBS } from "../contracts/verbs/search.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
-import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { readMessageFactors } from "./factors.ts";
 import { FILTER_FIELDS, readMessageFilter } from "./filters.ts";
 import { type FoundHit, findHits } from "./find-hits.ts";
 import { searchIsOff } from "./index/search-off.ts";
-import { type MessageIndexOptions, readIndex, textIndexOf } from "./index/snapshot.ts";
+import { searchSlice } from "./index/slice.ts";
+import { type MessageIndexOptions, textIndexOf } from "./index/snapshot.ts";
 import { readNeighbours } from "./neighbours.ts";
 import { checkQueryTerms } from "./ranking/query-limits.ts";
 import { openItemRanking } from "./ranking/rank-items.ts";
@@ -51,17 +51,18 @@ async function searchMessages(
   options: Options,
 ): Promise<SearchResults> {
   const { payloads } = index;
-  const language = await textIndexOf(storage, "messages", index).readLanguage();
+  const reading = await textIndexOf(storage, "messages", index).startReading();
+  const { language } = reading;
   const parsed = parseQuery(text, FILTER_FIELDS);
   const query = toIndexQuery(parsed, language);
   checkQueryTerms(query);
   const { session, rewound, neighbours, rerank, tokens } = options;
   const shown = session === undefined ? shownAnywhere(storage, rewound) : await shownIn(storage, session, rewound);
   if (isEmpty(query)) return { mode: "text", hits: [] };
-  const slice = new TimeSlice(storage.environment);
+  const slice = searchSlice(storage.environment);
   const filter = await readMessageFilter(storage, options, parsed, shown.logs);
   const limit = options.limit ?? (tokens === undefined ? LIMIT_DEFAULT : LIMIT_WITH_BUDGET);
-  const found = await readIndex(storage, "messages", index, async (snapshot) => {
+  const found = await reading.read(async (snapshot) => {
     const factors = await readMessageFactors(snapshot, query);
     const ranking = await openItemRanking(snapshot, query, slice, { selection: filter.selection, factors });
     return findHits(

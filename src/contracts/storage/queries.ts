@@ -56,6 +56,8 @@ export interface Queries
     VectorQueries {
   // Sessions by id or alias. Lists are newest first; `before` is the number of the last session of the page before.
   "session.get": Read<{ id: string }, SessionRow>;
+  /** `numbers` is a JSON array. */
+  "sessions.byNumbers": Read<{ numbers: string }, SessionRow>;
   "session.byAlias": Read<{ name: string }, SessionRow>;
   /** The session of an alias; "" if the session was deleted. */
   "alias.get": Read<{ name: string }, { readonly session: string }>;
@@ -100,8 +102,8 @@ export interface Queries
   "history.count": Read<LogStretch & { agent: string }, { readonly n: number }>;
   "history.countRun": Read<LogStretch & { agent: string; run: string }, { readonly n: number }>;
   "history.countUpTo": Read<{ seq: number; agent: string; session: string }, { readonly n: number }>;
-  /** One message, on whatever branch it is. */
-  "history.message": Read<{ session: number; seq: number }, MessageRow & { readonly branch: number }>;
+  /** Live messages, on whatever branch they are. `messages` is a JSON array of pairs: the number of the session, and a seq. */
+  "history.messages": Read<{ messages: string }, MessageRow & { readonly session_no: number; readonly branch: number }>;
   "history.byKey": Read<{ session: string; key: string }, MessageRow & { readonly branch: number }>;
 
   // Inline content by hash. The index covers rows up to a number; a lookup that needs more rows extends it.

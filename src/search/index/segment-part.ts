@@ -3,13 +3,14 @@
 import type { HoldfastError } from "../../contracts/errors.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
 import { encodeText } from "../../core/bytes.ts";
-import { runInSlices, TimeSlice } from "../../core/time-slice.ts";
+import { runInSlices } from "../../core/time-slice.ts";
 import { damagedPage, verifyPage } from "./byte-stream.ts";
 import { directorySum } from "./directory.ts";
 import type { PageCache } from "./page-cache.ts";
 import { isPrefixedTerm, type PartPostings, type SnapshotPart, type TermCount } from "./parts.ts";
 import { FIELD_MARK, type IndexKind } from "./reader.ts";
 import { REMOVED_PAGE } from "./segment.ts";
+import { searchSlice } from "./slice.ts";
 import { StaleSnapshot } from "./stale.ts";
 import type { SegmentRecord } from "./state.ts";
 import { damagedIndex } from "./structure.ts";
@@ -34,7 +35,7 @@ export interface LoadedSegment extends LiveUnits {
 const PAGES_PER_READ = 64;
 
 export async function loadSegment(storage: Storage, kind: IndexKind, record: SegmentRecord): Promise<LoadedSegment> {
-  const slice = new TimeSlice(storage.environment);
+  const slice = searchSlice(storage.environment);
   const contents: Uint8Array[] = [];
   let removed: Uint8Array | null = null;
   for await (const { page, body } of readPages(storage, kind, record, REMOVED_PAGE, 0)) {

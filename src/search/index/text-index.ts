@@ -3,13 +3,14 @@
 import { HoldfastError } from "../../contracts/errors.ts";
 import { PENDING_MAX } from "../../contracts/storage/index-queries.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
-import { TimeSlice } from "../../core/time-slice.ts";
+import type { TimeSlice } from "../../core/time-slice.ts";
 import type { TextLanguage } from "../text/stem.ts";
 import { PageCache } from "./page-cache.ts";
 import { joinParts } from "./parts.ts";
 import { type PendingUnit, pendingPart, unitsOf } from "./pending.ts";
 import type { IndexSnapshot } from "./reader.ts";
 import { type LoadedSegment, loadSegment, segmentPart } from "./segment-part.ts";
+import { searchSlice } from "./slice.ts";
 import type { IndexSource, PendingCache } from "./source.ts";
 import { StaleSnapshot } from "./stale.ts";
 import { type IndexState, isSameState, type SegmentRecord } from "./state.ts";
@@ -19,6 +20,11 @@ import { IndexWriter, type RebuildOptions } from "./writer.ts";
 
 /** How often a snapshot is opened again because segments were changed meanwhile. */
 const ATTEMPTS = 20;
+
+export interface IndexReading {
+  readonly language: TextLanguage;
+  read<T>(work: (snapshot: IndexSnapshot) => Promise<T>): Promise<T>;
+}
 
 export class TextIndex {
   readonly source: IndexSource;
@@ -48,10 +54,14 @@ export class TextIndex {
   }
 
   /** Reads a snapshot, and again if segments were changed before the work had read all it needed. */
-  async read<T>(work: (snapshot: IndexSnapshot) => Promise<T>): Promise<T> {
+  read<T>(work: (snapshot: IndexSnapshot) => Promise<T>): Promise<T> {
+    return this.#read(work, null);
+  }
+
+  async #read<T>(work: (snapshot: IndexSnapshot) => Promise<T>, first: IndexState | null): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await work(await this.open());
+        return await work(await this.open(attempt === 1 ? first : null));
       } catch (error) {
         if (!(error instanceof StaleSnapshot)) throw error;
         if (attempt === ATTEMPTS) throw changedAgainAndAgain(this.source.kind);
@@ -59,14 +69,21 @@ export class TextIndex {
     }
   }
 
+  /** For a search that has to know the language of its query first. Its first read is of the moment of this call. */
+  async startReading(): Promise<IndexReading> {
+    const state = await readState(this.#storage, this.source.kind);
+    return { language: this.#languageOf(state), read: (work) => this.#read(work, state) };
+  }
+
   /** The language of queries now. */
   async readLanguage(): Promise<TextLanguage> {
     return this.#languageOf(await readState(this.#storage, this.source.kind));
   }
 
-  async open(): Promise<IndexSnapshot> {
+  /** `known` is the state, if the caller has just read it. */
+  async open(known: IndexState | null = null): Promise<IndexSnapshot> {
     const forgotten = this.#forgotten;
-    let state = await readState(this.#storage, this.source.kind);
+    let state = known ?? (await readState(this.#storage, this.source.kind));
     if (this.#opened !== null && isSameState(this.#opened.state, state)) return this.#opened.snapshot;
     // More than this number are put into segments first: every process would cut their texts.
     if ((await this.source.countPending(state, PENDING_MAX)) >= PENDING_MAX) {
@@ -133,7 +150,7 @@ export class TextIndex {
   }
 
   #emptyCache(language: TextLanguage): CachedUnits {
-    return new CachedUnits(language, new TimeSlice(this.#storage.environment));
+    return new CachedUnits(language, searchSlice(this.#storage.environment));
   }
 }
 

@@ -4,7 +4,7 @@
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Guard, Write } from "../../contracts/storage/commit.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
-import { type InterruptibleWork, TimeSlice } from "../../core/time-slice.ts";
+import type { InterruptibleWork, TimeSlice } from "../../core/time-slice.ts";
 import type { TextLanguage } from "../text/stem.ts";
 import { TOKENISER_VERSION } from "../text/tokenise.ts";
 import { verifyPage } from "./byte-stream.ts";
@@ -13,6 +13,7 @@ import { type MergeSource, mergeSegments } from "./merge.ts";
 import { repairStructure } from "./repair.ts";
 import { type MadeSegment, SegmentBuilder } from "./segment.ts";
 import { loadSegment, readPages } from "./segment-part.ts";
+import { searchSlice } from "./slice.ts";
 import type { IndexSource, SourceItem } from "./source.ts";
 import { StaleSnapshot } from "./stale.ts";
 import { type IndexState, isOutdated, type SegmentRecord } from "./state.ts";
@@ -83,7 +84,7 @@ export class IndexWriter {
   constructor(storage: Storage, source: IndexSource) {
     this.#storage = storage;
     this.#source = source;
-    this.#slice = new TimeSlice(storage.environment);
+    this.#slice = searchSlice(storage.environment);
   }
 
   /** Ends work that is under way, between two of its commits. */

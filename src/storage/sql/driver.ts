@@ -64,6 +64,9 @@ export const NUMBERS = "/*numbers*/";
 /** The same for texts, none of which contains a NUL character. */
 export const TEXTS = "/*texts*/";
 
+/** `FROM ${PAIRS} :list w` has a row (a, b) for each pair of whole numbers of the parameter, a JSON array of arrays. */
+export const PAIRS = "/*pairs*/";
+
 /** Where LOOKUP stands in a text, the engine puts its way of asking for one of many keys. */
 export const LOOKUP = "/*lookup*/";
 

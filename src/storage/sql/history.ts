@@ -1,5 +1,6 @@
 // Messages: live ones in seq order by (session, agent), by session, or across an agent's sessions. A message is the row
 // of the event that added it; short content is inline in it, longer content is a blob.
+import { PAIRS } from "./driver.ts";
 
 const SESSION = "(SELECT no FROM sessions WHERE id = :session)";
 const AGENT = "(SELECT no FROM agents WHERE id = :agent)";
@@ -56,11 +57,11 @@ export const queries = () => ({
     `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = :key AND erased_seq IS NULL`,
     "m.seq + 0 DESC",
   ).replace("SELECT ", "SELECT m.branch, "),
-  "history.message": messages(
-    `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = :session AND seq = :seq AND ${MESSAGES} ` +
-      "AND erased_seq IS NULL",
-    "m.seq",
-  ).replace("SELECT ", "SELECT m.branch, "),
+  "history.messages": messages(
+    `${ROWS.replace("SELECT no", "SELECT branch, no")} JOIN ${PAIRS} :messages w ON session_no = w.a AND seq = w.b ` +
+      `WHERE ${MESSAGES} AND erased_seq IS NULL`,
+    "m.no",
+  ).replace("SELECT ", "SELECT m.session_no, m.branch, "),
   "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
   "history.countUpTo": liveUpTo("n"),
   "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = :run`,

@@ -1,5 +1,6 @@
 // Sessions, their tags and aliases.
 import { rowChecksumSql } from "./checksum.ts";
+import { NUMBERS } from "./driver.ts";
 import { NEWEST_FIRST, OLDEST_FIRST, type Order } from "./list-order.ts";
 
 const COLUMNS =
@@ -30,6 +31,7 @@ const listByRequest = (order: Order) => `${SELECT} WHERE s.request = :request AN
 
 export const queries = () => ({
   "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = :id`,
+  "sessions.byNumbers": `SELECT ${COLUMNS} ${FROM} WHERE s.no ${NUMBERS} :numbers ORDER BY s.no`,
   "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = :name AND s.deleted_at IS NULL`,
   "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = :name`,
   "session.aliases":

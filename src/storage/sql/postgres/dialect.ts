@@ -2,7 +2,7 @@
 import { rowsText } from "../bulk.ts";
 import { type ChecksumForm, type PartType, renderChecksums } from "../checksum.ts";
 import type { BulkColumn, BulkSpec, Dialect, Param } from "../driver.ts";
-import { LOOKUP, NUL_ESCAPE, NUMBERS, TEXTS } from "../driver.ts";
+import { LOOKUP, NUL_ESCAPE, NUMBERS, PAIRS, TEXTS } from "../driver.ts";
 
 const ARRAY_TYPES = { int: "bigint[]", real: "float8[]", text: "text[]", bytes: "bytea[]" } as const;
 
@@ -28,6 +28,7 @@ function render(sql: string): string {
   return withChecksums(sql)
     .replaceAll(`${NUMBERS} ?`, IN_NUMBERS)
     .replaceAll(`${TEXTS} ?`, IN_TEXTS)
+    .replaceAll(`${PAIRS} ?`, PAIR_ROWS)
     .replace(/\?/g, () => `$${++n}`);
 }
 
@@ -35,6 +36,10 @@ function render(sql: string): string {
 const IN_NUMBERS = "= ANY(CAST(translate(CAST(? AS TEXT), '[]', '{}') AS BIGINT[]))";
 const IN_TEXTS =
   '= ANY(ARRAY(SELECT j.item COLLATE "C" FROM jsonb_array_elements_text(CAST(CAST(? AS TEXT) AS JSONB)) AS j(item)))';
+
+const PAIR_ROWS =
+  "(SELECT CAST(j.pair ->> 0 AS BIGINT) AS a, CAST(j.pair ->> 1 AS BIGINT) AS b " +
+  "FROM json_array_elements(CAST(CAST(? AS TEXT) AS JSON)) AS j(pair))";
 
 /** The same as checksumOf() in core/checksum.ts. */
 const CHECKSUM: ChecksumForm = {

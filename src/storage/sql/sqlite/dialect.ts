@@ -2,12 +2,13 @@
 import { rowsText } from "../bulk.ts";
 import { type ChecksumForm, renderChecksums } from "../checksum.ts";
 import type { Dialect } from "../driver.ts";
-import { LOOKUP, NUL_ESCAPE, NUMBERS, TEXTS } from "../driver.ts";
+import { LOOKUP, NUL_ESCAPE, NUMBERS, PAIRS, TEXTS } from "../driver.ts";
 
 /** Registered by checksum-function.ts. */
 const CHECKSUM: ChecksumForm = { before: "holdfast_checksum(", after: ")", part: (_, value) => value };
 
 const IN_LIST = "IN (SELECT value FROM json_each(?))";
+const PAIR_ROWS = "(SELECT json_extract(value, '$[0]') AS a, json_extract(value, '$[1]') AS b FROM json_each(?))";
 
 /**
  * SQLite writes the value of a bare `LIMIT ?` into the program it compiles, and so compiles anew whenever one is bound: that
@@ -17,7 +18,8 @@ function render(sql: string): string {
   return renderChecksums(sql, CHECKSUM)
     .replaceAll("LIMIT ?", "LIMIT CAST(? AS INTEGER)")
     .replaceAll(`${NUMBERS} ?`, IN_LIST)
-    .replaceAll(`${TEXTS} ?`, IN_LIST);
+    .replaceAll(`${TEXTS} ?`, IN_LIST)
+    .replaceAll(`${PAIRS} ?`, () => PAIR_ROWS);
 }
 
 export const sqlite: Dialect = {
