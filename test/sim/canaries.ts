@@ -5,7 +5,9 @@ import type { PlantedBug, Simulation } from "../../src/testing/sim/simulate.ts";
 import { clerk, waiter } from "./agents.ts";
 import type { Edit } from "./mutants.ts";
 import * as plants from "./planted-bugs.ts";
+import { PROMOTION } from "./promotion.ts";
 import { SLOW } from "./scenarios.ts";
+import { SEARCH } from "./search.ts";
 import { frozenPeer, hungPeer, STALLS } from "./stalls.ts";
 import { helper, trader } from "./trader.ts";
 import { forWhat, people } from "./verbs.ts";
@@ -121,5 +123,11 @@ export const CANARIES: readonly Canary[] = [
   { name: "a hung connection whose transaction stays", bug: plants.idleForEver, make: hungPeer },
   { name: "sessions that are not locked", bug: plants.withoutRowLocks, make: (seed) => STALLS.make(seed, 0.1) },
   { name: "sleep instead of the end", bug: plants.sleepsOnCancel, make: meddling, from: 12 },
+  { name: "an index of erased texts", bug: plants.withoutEpoch, make: (seed) => SEARCH.make(seed, 0.15) },
+  {
+    name: "blocks changed behind a promotion",
+    bug: plants.withoutBlockVersions,
+    make: (seed) => PROMOTION.make(seed, 0.15),
+  },
   { name: "what one run was allowed, allowed to the next", bug: plants.allowedForEver, make: dying, from: 95 },
 ];

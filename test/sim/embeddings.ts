@@ -3,10 +3,9 @@
 import type { Embedder } from "../../src/contracts/embedders.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { SimulationClient } from "../../src/testing/sim/client.ts";
-import type { Fault } from "../../src/testing/sim/faults.ts";
 import { rng } from "../../src/testing/sim/scheduler.ts";
 import { vectorOf } from "../../src/testing/suites/test-embedder.ts";
-import { mixed } from "./rates.ts";
+import { onlyClientDies } from "./rates.ts";
 import type { Scenario } from "./scenarios.ts";
 
 const OLD = "test/old@4";
@@ -20,14 +19,6 @@ function embedderOf(id: string): Embedder {
     maxBatch: 4,
     embed: async (texts) => texts.map((text) => vectorOf(id, text, 4)),
   };
-}
-
-/** A scenario opens other processes once: only the client, which is replaced, may die. */
-function onlyClientDies(rate: number): readonly Fault[] {
-  const deadly = new Set(["crashBefore", "crashDuring", "crashAfter", "death"]);
-  return mixed(rate).map((fault) =>
-    deadly.has(fault.kind) ? { ...fault, filter: ({ process }) => process === "client", maxTriggers: 12 } : fault,
-  );
 }
 
 /** Writes and deletes documents; the last text of each is in the map. */

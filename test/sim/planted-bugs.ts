@@ -21,6 +21,22 @@ export const withoutFencing: PlantedBug = {
     ),
 };
 
+/** Segments are written whatever was erased or written since their texts were read. */
+export const withoutEpoch: PlantedBug = {
+  storage: (storage) =>
+    committing(storage, (commit) =>
+      storage.commit({ ...commit, guards: (commit.guards ?? []).filter(({ check }) => check !== "index.epoch") }),
+    ),
+};
+
+/** A promotion relies on nothing that it has read of the blocks. */
+export const withoutBlockVersions: PlantedBug = {
+  storage: (storage) =>
+    committing(storage, (commit) =>
+      storage.commit({ ...commit, guards: (commit.guards ?? []).filter(({ check }) => check !== "block.version") }),
+    ),
+};
+
 const isIntent = ({ events = [] }: Commit) => events.length === 1 && events[0]?.type === "step/started";
 
 /** An intent is said to be written, and is written only together with what came of it. */

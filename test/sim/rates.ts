@@ -49,3 +49,11 @@ export function stalling(rate: number): readonly Fault[] {
     share("connectionHung", 0.05),
   ];
 }
+
+/** A scenario opens other processes once: only the client, which is replaced, may die. */
+export function onlyClientDies(rate: number): readonly Fault[] {
+  const deadly = new Set<FaultKind>(["crashBefore", "crashDuring", "crashAfter", "death"]);
+  return mixed(rate).map((fault) =>
+    deadly.has(fault.kind) ? { ...fault, filter: ({ process }) => process === "client", maxTriggers: 12 } : fault,
+  );
+}
