@@ -150,6 +150,7 @@ const CAPTURES = new LazyModule(() => import("./captures/captures.ts"));
 const CAPTURE_ROWS = new LazyModule(() => import("./captures/rows.ts"));
 const CATCH_UP = new LazyModule(() => import("./coding/catch-up.ts"));
 const VECTORS = new LazyModule(() => import("./vectors/vectors.ts"));
+const TEXT_SEARCH = new LazyModule(() => import("./vectors/text-search.ts"));
 const MEMORY = new LazyModule(() => import("./memory/memory.ts"));
 const SYSTEM = new LazyModule(() => import("./memory/context-system.ts"));
 const UPKEEP = new LazyModule(() => import("./search/upkeep.ts"));
@@ -288,13 +289,18 @@ function createStoreCalls({ storage, payloads, settings, schedule, lookup, lazy 
 }
 
 /** `close` ends the work in the background, if there is any. */
-function createVectorVerbs({ storage, payloads, lazy, background }: Base): {
+function createVectorVerbs({ storage, payloads, settings, lazy, background }: Base): {
   readonly verbs: Vectors;
   close(): Promise<void>;
 } {
   let made: VectorsPart | null = null;
+  const { search } = settings;
+  const embedder = background.queries;
+  const texts = lazy.part(TEXT_SEARCH, ({ createTextSearch }) =>
+    createTextSearch(storage, search === null ? null : { payloads, language: search.language }, embedder),
+  );
   const part = lazy.part(VECTORS, ({ createVectors }) => {
-    made = createVectors(storage, payloads, background.queries);
+    made = createVectors(storage, payloads, { embedder, texts });
     return made;
   });
   return {

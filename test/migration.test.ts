@@ -49,6 +49,7 @@ const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string
   15: ["de9d0e6a2e9f53efdf7fc20df5a02bc6", "78fc358145419adc548c777207becaf9"],
   16: ["a0137f7111429d9ac8b60b2ec9ec781a", "62e4c9bbd85c736fdc3f1b6618c76817"],
   17: ["509a422169e3bd4d13f7b5bc22f70e7c", "d5ca9ece7f7278cd944f4d0620f81d83"],
+  18: ["3788de2ac6ec56090fd7b6722f67ed54", "3788de2ac6ec56090fd7b6722f67ed54"],
 };
 
 const DIALECTS = [sqlite, postgres];

@@ -3,11 +3,9 @@
 import { readFileSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { realEnvironment } from "../../src/core/environment.ts";
-import { TimeSlice } from "../../src/core/time-slice.ts";
-import { createNaiveIndex } from "../../src/search/index/naive-index.ts";
-import { openItemRanking } from "../../src/search/ranking/rank-items.ts";
-import { parseQuery, toIndexQuery } from "../../src/search/text/query.ts";
+import type { Holdfast } from "../../src/contracts/holdfast.ts";
+import { open } from "../../src/open.ts";
+import { documentFromText } from "../../src/vectors/document-from-text.ts";
 import type { Result } from "../report.ts";
 import type { Bench } from "../suite.ts";
 import { folderWith } from "./data.ts";
@@ -15,6 +13,7 @@ import { folderWith } from "./data.ts";
 const DOCUMENTS = "cran.all.1400.xml";
 const METRIC = "cranfield.r10";
 const FOUND = 10;
+const ADDED_AT_ONCE = 700;
 
 interface JudgedCollection {
   readonly documents: readonly { readonly number: number; readonly text: string }[];
@@ -66,14 +65,12 @@ function createFts({ documents }: JudgedCollection): (query: string) => readonly
   };
 }
 
-function createSearch({ documents }: JudgedCollection): (query: string) => Promise<readonly number[]> {
-  const items = documents.map(({ number, text }) => ({ group: number, item: 1, at: 0, flags: 0, text, fields: [] }));
-  const index = createNaiveIndex("documents", items, "english");
-  const slice = new TimeSlice(realEnvironment());
-  return async (text) => {
-    const ranking = await openItemRanking(index, toIndexQuery(parseQuery(text, []), "english"), slice);
-    return (await ranking.best(FOUND)).map(({ groupNumber }) => groupNumber);
-  };
+/** As any program has them: documents of a collection. */
+async function addDocuments(hf: Holdfast, { documents }: JudgedCollection): Promise<void> {
+  const given = documents.map(({ number, text }) => documentFromText(text, { id: String(number) }));
+  for (let from = 0; from < given.length; from += ADDED_AT_ONCE) {
+    await hf.vectors.add(given.slice(from, from + ADDED_AT_ONCE));
+  }
 }
 
 export const cranfield: Bench = {
@@ -85,7 +82,12 @@ export const cranfield: Bench = {
       return [];
     }
     const collection = readCollection(folder);
-    const value = await recallOf(collection, createSearch(collection));
+    const hf = await open(":memory:");
+    await addDocuments(hf, collection);
+    const search = async (text: string) =>
+      (await hf.vectors.search(text, { limit: FOUND })).map(({ id }) => Number(id));
+    const value = await recallOf(collection, search);
+    await hf.close();
     const baseline = await recallOf(collection, createFts(collection));
     return [
       {

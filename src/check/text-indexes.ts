@@ -109,6 +109,22 @@ export async function checkIndexItems(storage: Storage, reporter: IssueReporter)
   )) {
     reporter.report("text-index-item-wrong", [id], { kind: "memories", reason: "the index does not know it" });
   }
+  for await (const { collection, item, id } of rowsOf<UnindexedDocument>((last) =>
+    storage.query("check.unindexedDocuments", {
+      afterCollection: last?.collection ?? BEFORE_ALL,
+      afterItem: last?.item ?? BEFORE_ALL,
+      limit: PAGE,
+    }),
+  )) {
+    const details = { kind: "documents", group: collection, item, reason: "the index does not know it" };
+    reporter.report("text-index-item-wrong", [id], details);
+  }
+}
+
+interface UnindexedDocument {
+  readonly collection: number;
+  readonly item: number;
+  readonly id: string;
 }
 
 interface ItemRow {

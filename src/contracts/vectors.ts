@@ -1,10 +1,11 @@
-// Vectors: documents with embeddings, in collections, found by the nearness of their embeddings to that of a query.
+// Vectors: documents in collections, found by the words of a query, by the nearness of their embeddings to that of a query, or by both.
 // Promises: a search sees every document that was added before it began, by whichever process, and none that is gone; all results
 // are of one moment. Scores are exact: an approximation only chooses which documents are scored. Embeddings of different models are
 // never compared.
 import type { JsonableObject, JsonObject } from "./json.ts";
 import type { ContentBlock, ContentBlockInput } from "./messages.ts";
 import type { MetadataFilter } from "./metadata-filter.ts";
+import type { SearchSnippet } from "./search.ts";
 
 /** A vector as a model returns it: finite numbers, at most 4,096 of them. */
 export type Embedding = Float32Array | readonly number[];
@@ -20,7 +21,7 @@ export interface DocumentInput<M extends object = JsonObject> {
   readonly id?: string;
   /** A string is short for one text block. */
   readonly content: string | readonly ContentBlockInput[];
-  /** Without one the document is stored and found by its id, and by searches once it has an embedding. */
+  /** Without one the document is found by its id and by its words; by meaning once it has an embedding. */
   readonly embedding?: Embedding | null;
   /** What filters can find the document by. */
   readonly metadata?: JsonableObject<M>;
@@ -47,6 +48,30 @@ export interface DocumentMatch {
   readonly similarity: number;
   readonly metadata: JsonObject;
 }
+
+/** text: by words only. vector: by embeddings only. hybrid: by both. */
+export type TextSearchMode = "text" | "vector" | "hybrid";
+
+/** A part of a score. text: words of the query. vector: a similar meaning. The values, from 0 to 1, are weighted and added. */
+export interface DocumentSignal {
+  readonly name: "text" | "vector";
+  readonly value: number;
+  readonly weight: number;
+}
+
+/** A document that a search by text found. */
+export interface TextMatch extends Pick<DocumentMatch, "id" | "content" | "metadata"> {
+  /** From 0 to 1, higher is better; it compares matches of one search. */
+  readonly score: number;
+  /** What the metric says of the embeddings; null: they were not compared, or the document has none. */
+  readonly similarity: number | null;
+  readonly signals: readonly DocumentSignal[];
+  /** The part of the document's text to show. */
+  readonly snippet: SearchSnippet;
+}
+
+/** Best first. `mode` says how they were found; it is not enumerable. */
+export type TextMatches = readonly TextMatch[] & { readonly mode: TextSearchMode };
 
 export interface CollectionInput {
   /** Names the model whose embeddings the collection has; "" (default): its name is unknown. */
@@ -94,6 +119,11 @@ export interface VectorSearchOptions extends AddOptions {
   /** Default 5. */
   readonly limit?: number;
   readonly filter?: MetadataFilter;
+  /**
+   * For a query that is a text. Default: hybrid if the store's embedder made the collection's embeddings, otherwise text. hybrid and
+   * vector are an error where they are not possible.
+   */
+  readonly mode?: TextSearchMode;
 }
 
 export interface Vectors {
@@ -106,11 +136,18 @@ export interface Vectors {
   /** The same; a document with an id that the collection has replaces that document. */
   upsert(documents: readonly DocumentInput<object>[], options?: AddOptions): Promise<readonly string[]>;
   /**
-   * The documents whose embeddings are nearest to the query's, nearest first; of equally near ones the older first. A missing
-   * collection gives none. EmbeddingMismatch if the query has another dimension or model than the collection. A text is embedded by the
-   * store's embedder first; a blank one finds nothing.
+   * The documents that have words of a text, best first: more words of the query rank a document higher, "phrases" must be in it,
+   * -excluded words not, and prefix* stands for words that begin so. If the store's embedder made the collection's embeddings, documents
+   * with a near meaning are found too, and both scores are weighted and added. `mode` of the result says which it was. A blank text
+   * or a missing collection gives none.
    */
-  search(query: Embedding | string, options?: VectorSearchOptions): Promise<readonly DocumentMatch[]>;
+  search(query: string, options?: VectorSearchOptions): Promise<TextMatches>;
+  /**
+   * The documents whose embeddings are nearest to the query's, nearest first; of equally near ones the older first. A missing
+   * collection gives none. EmbeddingMismatch if the query has another dimension or model than the collection.
+   */
+  search(query: Embedding, options?: VectorSearchOptions): Promise<readonly DocumentMatch[]>;
+  search(query: Embedding | string, options?: VectorSearchOptions): Promise<TextMatches | readonly DocumentMatch[]>;
   /** In the order of the ids; one that is not there is left out. */
   get(ids: readonly string[], options?: CollectionOptions): Promise<readonly Document[]>;
   /** Erases documents: content, embeddings and all that was derived from them. Returns how many there were. */

@@ -176,23 +176,23 @@ function checkBytes(value: unknown, what: string): Uint8Array {
   throw invalid(what, "bytes", value);
 }
 
-function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>, code: CodeChecks): Check {
+function checkOfList({ of, limit, isSet, usage }: Extract<Schema, { kind: "list" }>, code: CodeChecks): Check {
   // If the implementation checks the items, this only counts them: a list may have hundreds of thousands.
-  if (of.kind === "checked") return (value, what) => checkArray(value, what, limit);
+  if (of.kind === "checked") return (value, what) => checkArray(value, what, limit, usage);
   const check = checkFor(of, code);
   return (value, what) => {
-    const items = checkArray(value, what, limit).map((item, i) => check(item, `${what}[${i}]`));
+    const items = checkArray(value, what, limit, usage).map((item, i) => check(item, `${what}[${i}]`));
     return isSet === true ? [...new Set(items)] : items;
   };
 }
 
 function checkOfRecord(schema: Extract<Schema, { kind: "record" }>, code: CodeChecks): Check {
-  const { fields, prefix, isPlaced, isOpen } = schema;
+  const { fields, prefix, isPlaced, isOpen, usage } = schema;
   const names = Object.keys(fields);
   const checks = fieldChecks(fields, prefix, code);
   // One pass and no copy before it, because every append runs this code twice.
   return (value, what) => {
-    if (typeof value !== "object" || value === null || isList(value)) throw invalid(what, "an object", value);
+    if (typeof value !== "object" || value === null || isList(value)) throw invalid(what, "an object", value, usage);
     const given = value as Readonly<Record<string, unknown>>;
     const checked: Record<string, unknown> = {};
     let missing: string | undefined;

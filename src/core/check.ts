@@ -80,8 +80,8 @@ export function checkBoolean(value: unknown, what: string): boolean {
   return value;
 }
 
-export function checkArray(value: unknown, what: string, limit: LimitName): readonly unknown[] {
-  if (!isList(value)) throw invalid(what, "an array", value);
+export function checkArray(value: unknown, what: string, limit: LimitName, usage?: string): readonly unknown[] {
+  if (!isList(value)) throw invalid(what, "an array", value, usage);
   return reading(what, () => {
     if (value.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in items`, value.length);
     return Array.from(value);

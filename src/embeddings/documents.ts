@@ -5,6 +5,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { decide } from "../core/decide.ts";
 import type { CheckedEmbedder } from "../core/embed-texts.ts";
 import { addFieldWrites, removeItemsFieldsWrite } from "../core/metadata-index.ts";
+import { addItemWrite, removeItemsWrites } from "../search/index/item-source.ts";
 import {
   type CollectionState,
   DOCUMENTS,
@@ -110,6 +111,7 @@ async function applyEmbeddings(
     const generation = generationFor(storage, state, embedder);
     const writes: Write[] = [...extra];
     const done: number[] = [];
+    const moved = new Map<number, number>();
     let { lastItem } = state;
     let lastVector = await lastEmbedded(storage, state);
     for (const document of documents) {
@@ -124,12 +126,20 @@ async function applyEmbeddings(
       const item = isInOrder ? document.item : lastItem + 1;
       lastItem = Math.max(lastItem, item);
       lastVector = item;
+      if (!isInOrder) moved.set(document.item, item);
       for (const write of embeddingWrites(state, generation, document, item, vector)) writes.push(write);
     }
+    for (const write of moveTextWrites(collection, moved)) writes.push(write);
     writes.push(forgetFailuresWrite("documents", collection, done));
     const current = { ...generation, vectors: generation.vectors + done.length };
     return { commit: changeCommit(state, writes, { ...state, lastItem, current }), answer: () => undefined };
   });
+}
+
+/** The text index knows documents by their items. */
+function moveTextWrites(group: number, moved: ReadonlyMap<number, number>): readonly Write[] {
+  const added = [...moved.values()].map((item) => addItemWrite(DOCUMENTS, { group, item }));
+  return [...removeItemsWrites(DOCUMENTS, group, [...moved.keys()]), ...added];
 }
 
 async function withoutEmbedding(

@@ -15,10 +15,10 @@ import { messageText } from "./index/message-item.ts";
 import { readMessagesAround } from "./neighbours.ts";
 import { hasMatch, matchesText } from "./ranking/match-text.ts";
 import type { ItemRanking, RankedItem } from "./ranking/rank-items.ts";
+import { readPassage } from "./ranking/snippet.ts";
 import { ONE, WEIGHTS } from "./ranking/weights.ts";
 import { SessionQuota } from "./select-hits.ts";
 import type { Showing, ShownMessages } from "./shown-messages.ts";
-import { readPassage } from "./snippet.ts";
 import type { IndexQuery } from "./text/query.ts";
 import type { TextLanguage } from "./text/stem.ts";
 

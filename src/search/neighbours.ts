@@ -11,8 +11,8 @@ import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { readLastRowsAt, readRowsAt } from "../history/at.ts";
 import { readRows } from "../history/messages.ts";
 import { messageText } from "./index/message-item.ts";
+import { readPassage } from "./ranking/snippet.ts";
 import type { MessageLine } from "./shown-messages.ts";
-import { readPassage } from "./snippet.ts";
 import type { IndexQuery } from "./text/query.ts";
 import type { TextLanguage } from "./text/stem.ts";
 

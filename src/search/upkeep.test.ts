@@ -43,6 +43,25 @@ describe.each(ENGINES)("the text index of a store on $name", (engine) => {
     await other.close();
   });
 
+  test("TI3 documents are written in the background too, and are found later if a handle has no index", async () => {
+    const plain = await open(ground.url, { search: false });
+    await plain.vectors.add([{ id: "d", content: "a lighthouse" }]);
+    await expect(plain.vectors.search("lighthouse")).rejects.toMatchObject({ code: "Conflict" });
+    await plain.close();
+    const hf = await open(ground.url);
+    await hf.vectors.add(Array.from({ length: 1000 }, (_, at) => ({ content: `boat number${at}` })));
+    await hf.vectors.add(Array.from({ length: 100 }, () => ({ content: "boat" })));
+    const count = async () =>
+      (await ground.driver.read("SELECT 1 FROM index_segments WHERE kind = 'documents'", [])).length;
+    for (let tries = 0; (await count()) === 0; tries++) {
+      expect(tries).toBeLessThan(2000);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect((await hf.vectors.search("lighthouse")).map(({ id }) => id)).toEqual(["d"]);
+    expect((await hf.vectors.search("number999"))[0]?.snippet.text).toBe("boat number999");
+    await hf.close();
+  });
+
   test("TI4 reindex repairs damaged pages, and changes the language", async () => {
     const hf = await open(ground.url, { search: { language: "none" } });
     await hf.history.appendMany(scope, numbered(20, "cats"));

@@ -3,12 +3,11 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { Reindexing, TextLanguage } from "../contracts/text-index.ts";
 import { REINDEX_VERBS } from "../contracts/verbs/store.ts";
-import type { IndexUpkeep } from "../core/index-schedule.ts";
+import type { IndexedKind, IndexUpkeep } from "../core/index-schedule.ts";
 import { readTextIndexStats } from "../core/index-stats.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { allTextIndexes } from "./index/all-indexes.ts";
 import { searchIsOff } from "./index/search-off.ts";
-import { textIndexOf } from "./index/snapshot.ts";
 import type { TextIndex } from "./index/text-index.ts";
 
 interface IndexPart {
@@ -23,26 +22,31 @@ export function createUpkeep(
   search: { readonly language: TextLanguage } | null,
 ): IndexPart {
   const language = search?.language ?? "english";
-  const index = textIndexOf(storage, "messages", { payloads, language });
+  const indexes = allTextIndexes(storage, { payloads, language });
+  const indexOf = (kind: IndexedKind) => {
+    const found = indexes.find(({ source }) => source.kind === kind);
+    if (found === undefined) throw new Error(`bug: there is no index of ${kind}`);
+    return found;
+  };
   const verbs: Reindexing = bindVerbs(REINDEX_VERBS, null, {
     reindex: async (options = {}) => {
       if (search === null) throw searchIsOff();
-      await reindexAll(allTextIndexes(storage, { payloads, language }), options);
+      await reindexAll(indexes, options);
       return readTextIndexStats(storage);
     },
   });
   const upkeep: IndexUpkeep = {
-    run: async (least, background) => {
+    run: async (kind, least, background) => {
       try {
-        await index.writer.run({ least, language, background });
+        await indexOf(kind).writer.run({ least, language, background });
       } catch (error) {
         // A later run does it, or a search.
-        storage.environment.log("warn", "search.index.write", { error: String(error) });
+        storage.environment.log("warn", "search.index.write", { kind, error: String(error) });
       }
     },
-    forget: () => index.forget(),
+    forget: (kind) => indexOf(kind).forget(),
     stop: async () => {
-      await Promise.all(allTextIndexes(storage, { payloads, language }).map((one) => one.writer.stop()));
+      await Promise.all(indexes.map(({ writer }) => writer.stop()));
     },
   };
   return { verbs, upkeep };

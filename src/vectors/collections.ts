@@ -14,7 +14,7 @@ import type { VectorPrecision } from "./kernel/rescore.ts";
 const METRICS: readonly VectorMetric[] = ["cosine", "dot", "euclidean"];
 const PRECISIONS: readonly VectorPrecision[] = ["f32", "f16"];
 
-/** The kind of documents in the index of metadata. */
+/** The kind of documents in the index of metadata, and in the text index. */
 export const DOCUMENTS = "documents";
 
 /** Embeddings of one model: they are compared with one another, and never with those of another generation. */

@@ -31,7 +31,9 @@ export interface ReadyDocument {
 }
 
 export function readyDocument(input: unknown, what: string): ReadyDocument {
-  if (input === undefined) throw invalid(what, "a document", input);
+  if (input === undefined || typeof input === "string") {
+    throw invalid(what, "a document", input, "documentFromText(text) makes a document of a text.");
+  }
   const document = checkRecord(input, what, ["id", "content", "embedding", "metadata"]);
   const id = document.id === undefined ? null : checkId(document.id, `${what}.id`);
   const { content, named, carried } = checkContent(document.content, `${what}.content`);

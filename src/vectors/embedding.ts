@@ -4,10 +4,14 @@ import { invalid, isList, reading } from "../core/check.ts";
 import { MAX_DIMENSION } from "./kernel/vector.ts";
 
 /** A copy, because the caller may change its array. The numbers themselves are checked when the metric is known (checkVector). */
-export function toVector(value: unknown, what: string): Float32Array {
+export function toVector(
+  value: unknown,
+  what: string,
+  wanted = "an embedding: an array of numbers or a Float32Array",
+): Float32Array {
   return reading(what, () => {
     if (!(value instanceof Float32Array || isList(value))) {
-      throw invalid(what, "an embedding: an array of numbers or a Float32Array", value);
+      throw invalid(what, wanted, value);
     }
     if (value.length === 0 || value.length > MAX_DIMENSION) {
       throw invalid(what, `an embedding of 1 to ${MAX_DIMENSION} numbers`, value.length);

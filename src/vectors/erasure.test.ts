@@ -61,6 +61,15 @@ async function hasCode(code: Uint8Array): Promise<boolean> {
   });
 }
 
+/** The pages of the text index. */
+async function indexedBytes(): Promise<string> {
+  const { DatabaseSync } = await import("node:sqlite");
+  const db = new DatabaseSync(file, { readOnly: true });
+  const pages = db.prepare("SELECT body FROM index_pages WHERE kind = 'documents'").all() as { body: Uint8Array }[];
+  db.close();
+  return Buffer.concat(pages.map(({ body }) => body)).toString("latin1");
+}
+
 async function packAll(): Promise<void> {
   while (((await hf.vectors.getCollection("default"))?.packed ?? 0) < 1024) {
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -79,9 +88,26 @@ test.each([
     ...Array.from({ length: 1100 }, (_, n) => ({ content: `filler ${n}`, embedding: next() })),
   ]);
   await packAll();
+  // Now the words are in segments of the text index.
+  await hf.reindex();
+  expect(await indexedBytes()).toContain("plover");
   const code = await codeOf(secret);
   expect([stored(WORD), stored(encodeFloats(secret)), await hasCode(code)]).toEqual([true, true, true]);
   await erase();
   expect([stored(WORD), stored(encodeFloats(secret))]).toEqual([false, false]);
+  expect(stored("plover")).toBe(false);
   if ((await hf.vectors.listCollections()).length > 0) expect(await hasCode(code)).toBe(false);
+});
+
+test("ME15 the words of a document leave the text index in the commit that replaces it", async () => {
+  await hf.vectors.add([
+    { id: "kept", content: "a heron" },
+    { id: "secret", content: `the ${WORD}` },
+  ]);
+  await hf.reindex();
+  expect(await indexedBytes()).toContain("plover");
+  await hf.vectors.upsert([{ id: "secret", content: "nothing" }]);
+  expect(await indexedBytes()).not.toContain("plover");
+  expect((await hf.vectors.search("plover heron nothing")).map(({ id }) => id).sort()).toEqual(["kept", "secret"]);
+  expect(await hf.vectors.search("plover")).toEqual([]);
 });

@@ -1,9 +1,8 @@
-// The query of a search as its vector: given by the caller, or the embedding of a text by the store's embedder.
+// How a text is searched for: by its words, by its embedding, or by both.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Storage } from "../contracts/storage/storage.ts";
-import { checkText, invalid } from "../core/check.ts";
-import { readCollection } from "./collections.ts";
-import { toVector } from "./embedding.ts";
+import type { TextSearchMode } from "../contracts/vectors.ts";
+import { invalid } from "../core/check.ts";
+import type { CollectionState } from "./collections.ts";
 
 /** Embeds a question with the store's embedder. */
 export interface QueryEmbedder {
@@ -12,47 +11,50 @@ export interface QueryEmbedder {
   embed(text: string): Promise<Float32Array>;
 }
 
-export interface ModelVector {
-  readonly vector: Float32Array;
-  readonly model: string | undefined;
+/** The mode that the caller wants, or what is possible. An error says why a wanted one is not. */
+export function chooseMode(
+  wanted: TextSearchMode | undefined,
+  state: CollectionState | null,
+  embedder: QueryEmbedder | null,
+  { hasIndex }: { readonly hasIndex: boolean },
+): TextSearchMode {
+  if (wanted === "text" || (embedder === null && wanted === undefined)) return "text";
+  const current = state?.current ?? null;
+  const isEmbedded = current === null || current.model === embedder?.model;
+  if (wanted === undefined && hasIndex) return current !== null && isEmbedded ? "hybrid" : "text";
+  const mode = wanted ?? "vector";
+  if (embedder === null) throw noEmbedder(mode);
+  if (!isEmbedded && state !== null) throw otherModel(state.name, current.model, embedder.model);
+  return mode;
 }
 
-/** null: there is nothing to search for. */
-export async function readQuery(
-  storage: Storage,
-  embedder: QueryEmbedder | null,
-  query: unknown,
-  { collection, model }: { readonly collection: string; readonly model?: string },
-): Promise<ModelVector | null> {
-  if (typeof query !== "string") return { vector: toVector(query, "query"), model };
-  const text = checkText(query, "query", "documentBytes");
-  if (embedder === null) {
-    throw new HoldfastError(
-      "InvalidArgument",
-      "a search by text needs an embedder, and this store was opened without one",
-      {
-        hint: "Open the store with one, open(url, { embedder }), or give the query's embedding.",
-      },
-    );
-  }
-  if (model !== undefined && model !== embedder.model) {
-    throw invalid("model", `left out, or ${JSON.stringify(embedder.model)}, in a search by text`, model);
-  }
-  const state = text.trim() === "" ? null : await readCollection(storage, collection);
-  if (state === null || state.current === null) return null;
-  const { current } = state;
-  if (current.model !== embedder.model) {
-    const named = current.model === "" ? "a model without a name" : current.model;
-    throw new HoldfastError(
-      "EmbeddingMismatch",
-      `the collection ${JSON.stringify(collection)} has embeddings of ${named}; the store's embedder is ${embedder.model}`,
-      {
-        details: { collection, expected: current.model, actual: embedder.model },
-        hint:
-          "Give the query's embedding by the collection's model. While embeddings.status() shows that texts wait, those of a new " +
-          "embedder are being made. To go back to an embedder that the store has left, call embeddings.adopt().",
-      },
-    );
-  }
-  return { vector: await embedder.embed(text), model: embedder.model };
+/** A search by text names no model: the embedder has one. */
+export function checkQueryModel(model: string | undefined, embedder: QueryEmbedder | null): void {
+  if (model === undefined || model === embedder?.model) return;
+  const wanted = embedder === null ? "left out" : `left out, or ${JSON.stringify(embedder.model)},`;
+  throw invalid("model", `${wanted} in a search by text`, model);
+}
+
+function noEmbedder(mode: TextSearchMode): HoldfastError {
+  return new HoldfastError(
+    "InvalidArgument",
+    `mode "${mode}" needs an embedder, and this store was opened without one`,
+    {
+      hint: 'Open the store with one, open(url, { embedder }), or search by words: mode "text".',
+    },
+  );
+}
+
+function otherModel(collection: string, expected: string, actual: string): HoldfastError {
+  const named = expected === "" ? "a model without a name" : expected;
+  return new HoldfastError(
+    "EmbeddingMismatch",
+    `the collection ${JSON.stringify(collection)} has embeddings of ${named}; the store's embedder is ${actual}`,
+    {
+      details: { collection, expected, actual },
+      hint:
+        "Search by words, mode \"text\", or give the query's embedding by the collection's model. While embeddings.status() shows that " +
+        "texts wait, those of a new embedder are being made. To go back to an embedder that the store has left, call embeddings.adopt().",
+    },
+  );
 }

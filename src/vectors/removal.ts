@@ -1,8 +1,9 @@
-// Removes items of a collection: documents, embeddings of all generations, codes, fields of metadata. It happens in the commit that needs
-// it, so that nothing of an erased embedding stays behind, not even its code.
+// Removes items of a collection: documents, their words in the text index, embeddings of all generations, codes, fields of metadata.
+// It happens in the commit that needs it, so that nothing of an erased embedding stays behind, not even its code.
 import type { Write } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { removeItemsFieldsWrite } from "../core/metadata-index.ts";
+import { removeItemsWrites } from "../search/index/item-source.ts";
 import { type CollectionState, DOCUMENTS, type Generation, generationOf, putGeneration } from "./collections.ts";
 import { codeBytes } from "./kernel/code.ts";
 import { decodePage, encodePage, removeSlot } from "./kernel/pages.ts";
@@ -31,6 +32,7 @@ export async function removeItems(
     ...(erasedAt === null ? [] : [dropWrite(collection, list, erasedAt)]),
     { op: "run", statement: "documents.remove", params: { collection, items: list } },
     removeItemsFieldsWrite({ kind: DOCUMENTS, scope: collection }, items),
+    ...removeItemsWrites(DOCUMENTS, collection, items),
     { op: "run", statement: "failures.forget", params: { kind: DOCUMENTS, scope: collection, items: list } },
   ];
   let { current } = state;

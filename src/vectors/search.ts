@@ -58,22 +58,10 @@ interface SearchOutcome {
 const NOTHING: SearchOutcome = { matches: [], isStale: false };
 
 async function searchOnce(context: SearchContext, query: VectorQuery): Promise<SearchOutcome> {
-  const { storage, payloads, cache, packer } = context;
+  const { storage, payloads } = context;
   const state = await readCollection(storage, query.collection);
   if (state === null || state.current === null) return NOTHING;
-  const { vector, model } = query;
-  requireSameModel(state.name, state.current, { model, dimension: vector.length }, "query");
-  checkVector(vector, state.current.dimension, state.current.metric, "query");
-  // A process that added them may have ended before it packed them.
-  if (isPackable(state)) packer.schedule(state.name);
-  const codes = await cache.refreshed(state, state.current);
-  const { version } = codes;
-  const filter = await readFilter(storage, state, codes, query.filter);
-  if (filter === "nothing") return { ...NOTHING, isStale: codes.version !== version };
-  const count = Math.max(CANDIDATES_MIN, CANDIDATES * query.limit);
-  const scanned = await codes.scan(storage, vector, { count, limit: query.limit, filter });
-  if (codes.version !== version) return { ...NOTHING, isStale: true };
-  const nearest = await scoreExactly(storage, state, query, scanned);
+  const nearest = await findNearest(context, state, query, (codes) => readFilter(storage, state, codes, query.filter));
   const items = nearest.best.map(({ row }) => row);
   const rows = await storage.query("documents.byItems", { collection: state.no, items: JSON.stringify(items) });
   const byItem = new Map(rows.map((row) => [row.item, row]));
@@ -87,6 +75,30 @@ async function searchOnce(context: SearchContext, query: VectorQuery): Promise<S
   return { matches, isStale: nearest.isStale || matches.length < nearest.best.length };
 }
 
+/** The nearest of the items that the filter allows; null: it allows all. */
+export async function findNearest(
+  { storage, cache, packer }: SearchContext,
+  state: CollectionState,
+  query: Pick<VectorQuery, "vector" | "model" | "limit">,
+  readAllowed: (codes: CollectionCodes) => Promise<RowBitmap | null | "nothing">,
+): Promise<NearestItems> {
+  const { current } = state;
+  if (current === null) return { best: [], isStale: false };
+  const { vector, model, limit } = query;
+  requireSameModel(state.name, current, { model, dimension: vector.length }, "query");
+  checkVector(vector, current.dimension, current.metric, "query");
+  // A process that added them may have ended before it packed them.
+  if (isPackable(state)) packer.schedule(state.name);
+  const codes = await cache.refreshed(state, current);
+  const { version } = codes;
+  const filter = await readAllowed(codes);
+  if (filter === "nothing") return { best: [], isStale: codes.version !== version };
+  const count = Math.max(CANDIDATES_MIN, CANDIDATES * limit);
+  const scanned = await codes.scan(storage, vector, { count, limit, filter });
+  if (codes.version !== version) return { best: [], isStale: true };
+  return scoreExactly(storage, state, query, scanned);
+}
+
 async function readFilter(
   storage: Storage,
   { no }: CollectionState,
@@ -94,7 +106,11 @@ async function readFilter(
   filter: ParsedFilter | null,
 ): Promise<RowBitmap | null | "nothing"> {
   if (filter === null) return null;
-  const items = await findItems(storage, { kind: DOCUMENTS, scope: no }, filter, async () => codes.items());
+  return bitmapOf(await findItems(storage, { kind: DOCUMENTS, scope: no }, filter, async () => codes.items()));
+}
+
+/** Of sorted items. */
+export function bitmapOf(items: readonly number[]): RowBitmap | "nothing" {
   const [first, last] = [items[0], items.at(-1)];
   if (first === undefined || last === undefined) return "nothing";
   const bitmap = new RowBitmap(first, last);
@@ -102,7 +118,7 @@ async function readFilter(
   return bitmap;
 }
 
-interface NearestItems {
+export interface NearestItems {
   /** Best first. */
   readonly best: readonly ExactScore[];
   readonly isStale: boolean;
@@ -111,7 +127,7 @@ interface NearestItems {
 async function scoreExactly(
   storage: Storage,
   { no: collection, current }: CollectionState,
-  { vector, limit }: VectorQuery,
+  { vector, limit }: Pick<VectorQuery, "vector" | "limit">,
   { candidates, exact }: ScanResult,
 ): Promise<NearestItems> {
   if (current === null) return { best: [], isStale: false };
@@ -126,4 +142,20 @@ async function scoreExactly(
   }
   const best = [...scorer.result(), ...exact].sort((a, b) => b.score - a.score || a.row - b.row);
   return { best: best.slice(0, limit), isStale };
+}
+
+/** The exact scores of those items that have an embedding. */
+export async function scoreItems(
+  storage: Storage,
+  { no: collection, current }: CollectionState,
+  vector: Float32Array,
+  items: readonly number[],
+): Promise<readonly ExactScore[]> {
+  if (current === null || items.length === 0) return [];
+  const { generation, metric, precision } = current;
+  const count = items.length;
+  const scorer = new CandidateScorer(vector, [], { metric, precision, count, batch: count });
+  const rows = await storage.query("vectors.byItems", { collection, generation, items: JSON.stringify(items) });
+  for (const { item, embedding } of rows) scorer.score(item, embedding);
+  return scorer.result();
 }

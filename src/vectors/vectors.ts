@@ -4,7 +4,9 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { Collection, CollectionInput, Document, Vectors } from "../contracts/vectors.ts";
 import { VECTOR_VERBS } from "../contracts/verbs/vectors.ts";
+import { invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
+import type { LazyPart } from "../core/lifetime.ts";
 import { parseFilter } from "../core/metadata-filter.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -19,10 +21,12 @@ import {
   shownCollection,
 } from "./collections.ts";
 import { readDocument, readyDocument } from "./documents.ts";
+import { toVector } from "./embedding.ts";
 import { isPackable, Packer } from "./pack.ts";
-import { type QueryEmbedder, readQuery } from "./query-text.ts";
+import { checkQueryModel, type QueryEmbedder } from "./query-text.ts";
 import { rebuildCollection } from "./rebuild.ts";
 import { type SearchContext, searchDocuments } from "./search.ts";
+import type { TextSearch } from "./text-search.ts";
 import { deleteCollection, deleteDocuments, stateWrites, type VectorContext, writeDocuments } from "./write.ts";
 
 export interface VectorsPart {
@@ -31,7 +35,13 @@ export interface VectorsPart {
   close(): Promise<void>;
 }
 
-export function createVectors(storage: Storage, payloads: Payloads, embedder: QueryEmbedder | null): VectorsPart {
+/** What a search by text needs; its code is loaded with the first one. */
+export interface TextSearchPart {
+  readonly embedder: QueryEmbedder | null;
+  readonly texts: LazyPart<TextSearch>;
+}
+
+export function createVectors(storage: Storage, payloads: Payloads, { embedder, texts }: TextSearchPart): VectorsPart {
   const context: VectorContext & SearchContext = {
     storage,
     payloads,
@@ -44,6 +54,14 @@ export function createVectors(storage: Storage, payloads: Payloads, embedder: Qu
     const state = await readCollection(storage, name);
     if (state !== null && isPackable(state)) packer.schedule(name);
   };
+  const forgetTexts = () => {
+    if (texts.isNeeded) texts.loaded?.forget();
+  };
+  const erase = async (erasing: Promise<number>) => {
+    const count = await erasing;
+    if (count > 0) forgetTexts();
+    return count;
+  };
   const put = async (
     documents: readonly unknown[],
     options: { readonly collection: string; readonly model?: string },
@@ -52,22 +70,27 @@ export function createVectors(storage: Storage, payloads: Payloads, embedder: Qu
     const ready = documents.map((one, i) => readyDocument(one, `documents[${i}]`));
     const { collection, model } = options;
     const ids = await writeDocuments(context, ready, { collection, model, replace });
+    if (replace) forgetTexts();
     await packIfDue(collection);
     return ids;
   };
   const vectors = bindVerbs<Vectors, typeof VECTOR_VERBS>(VECTOR_VERBS, null, {
     add: (documents, options) => put(documents, options, false),
     upsert: (documents, options) => put(documents, options, true),
-    search: async (query, { collection, model, limit, filter }) => {
+    search: async (query, { collection, model, limit, filter, mode }) => {
       const parsed = parseFilter(filter);
-      const given = await readQuery(storage, embedder, query, {
-        collection,
-        ...(model === undefined ? {} : { model }),
-      });
-      return given === null ? [] : searchDocuments(context, { ...given, collection, limit, filter: parsed });
+      if (typeof query === "string") {
+        checkQueryModel(model, embedder);
+        const search = await texts.load();
+        return search.search(context, { text: query, collection, limit, filter: parsed, mode });
+      }
+      const vector = toVector(query, "query", "a text, or an embedding: an array of numbers or a Float32Array");
+      if (mode !== undefined && mode !== "vector")
+        throw invalid("mode", 'left out, or "vector", for an embedding', mode);
+      return searchDocuments(context, { vector, model, collection, limit, filter: parsed });
     },
     get: (ids, { collection }) => getDocuments(storage, payloads, collection, ids),
-    delete: (ids, { collection }) => deleteDocuments(context, ids, collection),
+    delete: (ids, { collection }) => erase(deleteDocuments(context, ids, collection)),
     createCollection: (name, input) => createCollection(context, name, input),
     getCollection: async (name) => {
       const state = await readCollection(storage, name);
@@ -79,7 +102,7 @@ export function createVectors(storage: Storage, payloads: Payloads, embedder: Qu
       await packIfDue(name);
       return count;
     },
-    deleteCollection: (name) => deleteCollection(context, name),
+    deleteCollection: (name) => erase(deleteCollection(context, name)),
   });
   return { vectors, close: () => packer.close() };
 }

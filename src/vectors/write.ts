@@ -11,6 +11,7 @@ import { discardErased } from "../core/erasure.ts";
 import { addFieldWrites, removeScopeFieldsWrite } from "../core/metadata-index.ts";
 import { newId } from "../core/new-id.ts";
 import type { SerialQueue } from "../core/serial-queue.ts";
+import { addItemWrite, removeGroupWrites } from "../search/index/item-source.ts";
 import {
   type CollectionState,
   collectionGuards,
@@ -180,15 +181,17 @@ function documentWrites(
     table: "documents",
     row: { collection_no: no, id, item, pending, ...columns },
   };
-  const fields = addFieldWrites({ kind: DOCUMENTS, scope: no }, item, metadata);
-  if (embedding === null || generation === null) return [document, ...fields];
+  // The document is found by its words from this commit on.
+  const text = addItemWrite(DOCUMENTS, { group: no, item });
+  const derived = [text, ...addFieldWrites({ kind: DOCUMENTS, scope: no }, item, metadata)];
+  if (embedding === null || generation === null) return [document, ...derived];
   const bytes = encodeEmbedding(embedding, generation.precision, `${what}.embedding`);
   const vector: Write = {
     op: "insert",
     table: "vectors",
     row: { collection_no: no, generation: generation.generation, item, embedding: bytes },
   };
-  return [document, vector, ...fields];
+  return [document, vector, ...derived];
 }
 
 export async function deleteDocuments(
@@ -238,6 +241,7 @@ export async function deleteCollection({ storage, payloads, queue }: VectorConte
           { op: "run", statement: "documents.dropAll", params: { collection, now: storage.environment.now() } },
           { op: "run", statement: "documents.removeAll", params },
           removeScopeFieldsWrite({ kind: DOCUMENTS, scope: collection }),
+          ...removeGroupWrites(DOCUMENTS, collection),
           { op: "run", statement: "failures.forgetScope", params: { kind: DOCUMENTS, scope: collection } },
           { op: "run", statement: "vectors.removeAll", params },
           { op: "run", statement: "vectors.removePages", params },

@@ -20,7 +20,7 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   contracts: { of: ["contracts/"], may: ["contracts"] },
   core: { of: ["core/"], may: ["contracts", "core"] },
   text: { of: ["search/text/"], may: ["contracts", "core", "text"] },
-  // Erasing removes index entries, so that nouns of all places in their order use it.
+  // Writing adds index entries and erasing removes them, so that nouns of all places in their order use it.
   indexing: { of: ["search/index/", "search/ranking/"], may: ["contracts", "core", "text", "indexing"] },
   storage: { of: ["storage/"], may: ["contracts", "core", "storage"] },
   nouns: {
@@ -154,7 +154,7 @@ function importViolation(file: string, area: string, { from, typeOnly }: Import)
     if (isTest(target)) return `imports the test ${target}`;
     if (targetArea === undefined) return `imports ${target}, which no area covers`;
     if (!AREAS[area]?.may.includes(targetArea)) return `(${area}) imports ${target} (${targetArea})`;
-    return area === "nouns" && nounIndex(target) > nounIndex(file)
+    return area === "nouns" && targetArea === "nouns" && nounIndex(target) > nounIndex(file)
       ? `imports ${target}, a noun that comes after its own in NOUN_ORDER`
       : undefined;
   }

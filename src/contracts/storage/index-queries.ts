@@ -77,9 +77,10 @@ export interface IndexQueries {
     { kind: string; segment: number; afterGroup: number; afterItem: number; limit: number },
     { readonly group_no: number; readonly item: number }
   >;
+  /** With the epoch of that moment; if there are none, one row without an item. */
   "index.pendingItems": Read<
     { kind: string; afterGroup: number; afterItem: number; limit: number },
-    { readonly group_no: number; readonly item: number }
+    { readonly epoch: number; readonly group_no: number | null; readonly item: number | null }
   >;
   /** The numbers of all segments that pages, or items, name; they need not exist. */
   "index.segmentsOfPages": Read<{ kind: string }, { readonly segment: number }>;
@@ -95,8 +96,12 @@ export interface IndexQueries {
       readonly there: number;
     }
   >;
-  /** Memories that the index does not know. */
+  /** Memories, and documents, that the index does not know. */
   "check.unindexedMemories": Read<{ after: number; limit: number }, { readonly no: number; readonly id: string }>;
+  "check.unindexedDocuments": Read<
+    { afterCollection: number; afterItem: number; limit: number },
+    { readonly collection: number; readonly item: number; readonly id: string }
+  >;
   /** Kinds that rows of the index name, and that there are not. */
   "index.strayKinds": Read<Record<never, never>, { readonly kind: string }>;
   /** How many items name a segment. */

@@ -99,12 +99,12 @@ export type StatementName =
   | `row.${ErasedRow}.erase`
   | "row.events.unindex"
   | `index.${"removeKind" | "removeSegments" | "removePages" | "removeItems"}`
-  | `index.${"repair" | "addMissingMemories" | "removeStrayMemories"}`
+  | `index.${"repair" | `${"addMissing" | "removeStray"}${"Memories" | "Documents"}`}`
   | `index.${"advance" | "bump" | "settle" | "dropSegment" | "dropPages" | "moveItems"}`
   | `index.${"removeDropped" | "unmark" | "removeBeyond" | "dropBeyond" | "shorten" | "shortenKind"}`
   | `index.${"dropPages" | "dropSegment" | "pendSegment"}OfItem`
-  | `index.${"dropPages" | "dropSegments" | "pendSegments"}OfGroup`
-  | `index.${"removeItem" | "removeGroup"}`
+  | `index.${"dropPages" | "dropSegments" | "pendSegments"}Of${"Items" | "Group"}`
+  | `index.${"removeItem" | "removeSomeItems" | "removeGroup"}`
   | `${MessageScope | "row.events"}.dropSegments`
   | "tasks.removeAll"
   | "tasks.removeBoard"

@@ -15,31 +15,46 @@ import {
   record,
   text,
   whole,
+  withUsage,
   write,
 } from "./vocabulary.ts";
 
-const DOCUMENTS = param("documents", list(checked<DocumentInput<object>>("document"), "documentsPerAdd"));
-const IDS = param("ids", list(ID, "documentsPerAdd"));
+/** The documents or the query come first, and the collection is an option: many callers try it the other way round. */
+const ADD_USAGE = 'The collection is an option: vectors.add([documentFromText("some text")], { collection: "docs" }).';
+const SEARCH_USAGE = 'The collection is an option: vectors.search("some words", { collection: "docs" }).';
+const IDS_USAGE = 'The collection is an option: vectors.get(["some-id"], { collection: "docs" }).';
+
+const DOCUMENTS = param(
+  "documents",
+  withUsage(list(checked<DocumentInput<object>>("document"), "documentsPerAdd"), ADD_USAGE),
+);
+const IDS = param("ids", withUsage(list(ID, "documentsPerAdd"), IDS_USAGE));
 const COLLECTION = { collection: orElse(ID, "default") };
 const MODEL = { model: optional(text("idBytes")) };
+const ADD_OPTIONS = param("options", withUsage(options({ ...COLLECTION, ...MODEL }), ADD_USAGE));
+const ID_OPTIONS = param("options", withUsage(options(COLLECTION), IDS_USAGE));
 
 export const VECTOR_VERBS = {
-  add: write(DOCUMENTS, param("options", options({ ...COLLECTION, ...MODEL }))),
-  upsert: write(DOCUMENTS, param("options", options({ ...COLLECTION, ...MODEL }))),
+  add: write(DOCUMENTS, ADD_OPTIONS),
+  upsert: write(DOCUMENTS, ADD_OPTIONS),
   search: read(
-    param("query", checked<Embedding | string>("embedding")),
+    param("query", checked<Embedding | string>("a text or an embedding")),
     param(
       "options",
-      options({
-        ...COLLECTION,
-        ...MODEL,
-        limit: limit("page", 5),
-        filter: optional(checked<MetadataFilter>("metadata filter")),
-      }),
+      withUsage(
+        options({
+          ...COLLECTION,
+          ...MODEL,
+          limit: limit("page", 5),
+          filter: optional(checked<MetadataFilter>("metadata filter")),
+          mode: optional(choice(["vector", "text", "hybrid"])),
+        }),
+        SEARCH_USAGE,
+      ),
     ),
   ),
-  get: read(IDS, param("options", options(COLLECTION))),
-  delete: write(IDS, param("options", options(COLLECTION))),
+  get: read(IDS, ID_OPTIONS),
+  delete: write(IDS, ID_OPTIONS),
   createCollection: write(
     param("name", ID),
     param(

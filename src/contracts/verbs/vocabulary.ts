@@ -35,6 +35,8 @@ interface Presence {
   readonly nullable?: true;
   /** What an implementation gets when nothing is given. */
   readonly fallback?: string | number | boolean | null;
+  /** How to write what a list or an object is given for: callers often put another argument in its place. */
+  readonly usage?: string;
 }
 
 export type Schema = Presence &
@@ -135,6 +137,9 @@ export const nullable = <S extends Schema>(schema: S) => ({ ...schema, nullable:
 /** An implementation gets `fallback` when nothing is given. */
 export const orElse = <S extends Schema, const D extends string | number | boolean | null>(schema: S, fallback: D) =>
   ({ ...schema, optional: true, fallback }) as S & { readonly optional: true; readonly fallback: D };
+
+/** Errors say how to write the call if something else than a list, or an object, is given. */
+export const withUsage = <S extends Schema>(schema: S, usage: string) => ({ ...schema, usage }) as S;
 
 export const limit = <const D extends number>(name: LimitName, fallback: D) =>
   orElse({ kind: "limit", limit: name } as const, fallback);

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type IndexFacts, indexFacts } from "../../../test/index-facts.ts";
 import { INDEX_ENGINES, IndexProcess, type IndexStore } from "../../../test/index-stores.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { documentIndex } from "./document-index.ts";
 import { memoryIndex } from "./memory-index.ts";
 
 const TERMS = ["cat", "catalogu", "dog", "zebra", "tiger", "number3"];
@@ -192,6 +194,18 @@ const DAMAGES: readonly Damage[] = [
     kinds: RANGE,
     plant: ["UPDATE index_segments SET dropped = 1 WHERE kind = 'memories'"],
   },
+  {
+    name: "a document is not in the index",
+    kinds: ITEM,
+    search: "lost",
+    plant: ["DELETE FROM index_pages WHERE kind = 'documents'", "DELETE FROM index_items WHERE kind = 'documents'"],
+  },
+  {
+    name: "an item is of no document",
+    kinds: ITEM,
+    search: "same",
+    plant: ["INSERT INTO index_items (kind, group_no, item, segment) VALUES ('documents', 77, 77, NULL)"],
+  },
 ];
 
 async function fill({ hf, processes: [process] }: IndexStore): Promise<void> {
@@ -204,19 +218,30 @@ async function fill({ hf, processes: [process] }: IndexStore): Promise<void> {
   }
   for (const text of ["Ada lives in Paris", "Ada lived in Rome", "Ada drinks tea"]) await hf.memory.save(text);
   await memoryIndex(process.storage).writer.run({ least: 1, language: "english" });
+  await hf.vectors.upsert([
+    { id: "d1", content: "tea in Rome" },
+    { id: "d2", content: "coffee in Paris" },
+  ]);
+  await documentIndex(process.storage, process).writer.run({ least: 1, language: "english" });
 }
 
 interface Facts {
   readonly messages: IndexFacts;
   readonly memories: IndexFacts;
+  readonly documents: readonly (readonly string[])[];
+}
+
+async function findDocuments({ vectors }: Holdfast, text: string): Promise<readonly string[]> {
+  return (await vectors.search(text)).map(({ id, score }) => `${id} ${score}`);
 }
 
 /** As a process that has read nothing yet finds it. */
-async function readFacts({ driver }: IndexStore): Promise<Facts> {
+async function readFacts({ hf, driver }: IndexStore): Promise<Facts> {
   const process = new IndexProcess(driver);
   return {
     messages: await process.index.read((snapshot) => indexFacts(snapshot, TERMS)),
     memories: await memoryIndex(process.storage).read((snapshot) => indexFacts(snapshot, MEMORY_TERMS)),
+    documents: await Promise.all(MEMORY_TERMS.map((term) => findDocuments(hf, term))),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Payloads } from "../../contracts/storage/payloads.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
 import type { TextLanguage } from "../text/stem.ts";
-import { type ReadItems, StoredItemSource } from "./item-source.ts";
+import { type ItemReading, StoredItemSource } from "./item-source.ts";
 import { MessageSource } from "./message-source.ts";
 import type { IndexKind, IndexSnapshot } from "./reader.ts";
 import { TextIndex } from "./text-index.ts";
@@ -13,8 +13,7 @@ export interface MessageIndexOptions {
   readonly language?: TextLanguage;
 }
 
-interface ItemIndexOptions {
-  readonly readItems: ReadItems;
+interface ItemIndexOptions extends ItemReading {
   readonly language?: TextLanguage;
 }
 
@@ -36,7 +35,7 @@ function createIndex(storage: Storage, kind: IndexKind, options: MessageIndexOpt
   if ("payloads" in options)
     return new TextIndex(storage, new MessageSource({ storage, payloads: options.payloads }), language);
   if (kind === "messages") throw new Error("bug: messages are read with payloads");
-  return new TextIndex(storage, new StoredItemSource(storage, kind, options.readItems), language);
+  return new TextIndex(storage, new StoredItemSource(storage, kind, options), language);
 }
 
 /**

@@ -6,7 +6,7 @@ export interface HybridWeights {
   readonly vector: number;
 }
 
-const HYBRID_WEIGHTS: HybridWeights = { text: 0.6, vector: 0.4 };
+export const HYBRID_WEIGHTS: HybridWeights = { text: 0.6, vector: 0.4 };
 
 export interface HybridScore<K> {
   readonly key: K;

@@ -325,6 +325,14 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 15, up: EMBEDDINGS },
   { version: 16, up: TEXT_INDEX },
   { version: 17, up: DIRECTORIES },
+  // Documents are in the text index: those that are there already wait to be put into segments.
+  {
+    version: 18,
+    up: [
+      `INSERT INTO index_items (kind, group_no, item, segment)
+         SELECT 'documents', d.collection_no, d.item, NULL FROM documents d`,
+    ],
+  },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);

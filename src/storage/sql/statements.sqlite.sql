@@ -840,7 +840,7 @@ SELECT p.page, p.first, p.body FROM index_pages p JOIN index_segments s ON s.kin
 -- index.items
 SELECT group_no, item FROM index_items WHERE kind = ? AND segment = ? AND (group_no, item) > (?, ?) ORDER BY group_no, item LIMIT CAST(? AS INTEGER);
 -- index.pendingItems
-SELECT group_no, item FROM index_items WHERE kind = ? AND segment IS NULL AND (group_no, item) > (?, ?) ORDER BY group_no, item LIMIT CAST(? AS INTEGER);
+SELECT k.epoch, i.group_no, i.item FROM index_kinds k LEFT JOIN index_items i ON i.kind = k.kind AND i.segment IS NULL AND (i.group_no, i.item) > (?, ?) WHERE k.kind = ? ORDER BY i.group_no, i.item LIMIT CAST(? AS INTEGER);
 -- index.segmentsOfPages
 WITH RECURSIVE found (segment) AS (SELECT (SELECT min(t.segment) FROM index_pages t WHERE t.kind = ?) UNION ALL SELECT (SELECT min(t.segment) FROM index_pages t WHERE t.kind = ? AND t.segment > found.segment) FROM found WHERE found.segment IS NOT NULL) SELECT segment FROM found WHERE segment IS NOT NULL;
 -- index.segmentsOfItems
@@ -848,9 +848,11 @@ WITH RECURSIVE found (segment) AS (SELECT (SELECT min(t.segment) FROM index_item
 -- index.strayKinds
 SELECT k.kind FROM (SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT (SELECT min(t.kind) FROM index_kinds t) UNION ALL SELECT (SELECT min(t.kind) FROM index_kinds t WHERE t.kind > found.kind) FROM found WHERE found.kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL) f UNION SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT (SELECT min(t.kind) FROM index_segments t) UNION ALL SELECT (SELECT min(t.kind) FROM index_segments t WHERE t.kind > found.kind) FROM found WHERE found.kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL) f UNION SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT (SELECT min(t.kind) FROM index_pages t) UNION ALL SELECT (SELECT min(t.kind) FROM index_pages t WHERE t.kind > found.kind) FROM found WHERE found.kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL) f UNION SELECT f.kind FROM (WITH RECURSIVE found (kind) AS (SELECT (SELECT min(t.kind) FROM index_items t) UNION ALL SELECT (SELECT min(t.kind) FROM index_items t WHERE t.kind > found.kind) FROM found WHERE found.kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL) f) k WHERE k.kind NOT IN ('messages', 'memories', 'documents') ORDER BY k.kind;
 -- check.indexItems
-SELECT i.kind, i.group_no, i.item, CASE WHEN i.segment IS NULL OR s.segment IS NOT NULL THEN 1 ELSE 0 END AS placed, CASE WHEN i.kind = 'memories' THEN CASE WHEN m.no IS NULL THEN 0 ELSE 1 END ELSE 1 END AS there FROM index_items i LEFT JOIN index_segments s ON s.kind = i.kind AND s.segment = i.segment LEFT JOIN memories m ON m.no = i.item AND m.scope_no = i.group_no WHERE (i.kind, i.group_no, i.item) > (?, ?, ?) ORDER BY i.kind, i.group_no, i.item LIMIT CAST(? AS INTEGER);
+SELECT i.kind, i.group_no, i.item, CASE WHEN i.segment IS NULL OR s.segment IS NOT NULL THEN 1 ELSE 0 END AS placed, CASE i.kind WHEN 'memories' THEN CASE WHEN m.no IS NULL THEN 0 ELSE 1 END WHEN 'documents' THEN CASE WHEN d.item IS NULL THEN 0 ELSE 1 END ELSE 1 END AS there FROM index_items i LEFT JOIN index_segments s ON s.kind = i.kind AND s.segment = i.segment LEFT JOIN memories m ON m.no = i.item AND m.scope_no = i.group_no LEFT JOIN documents d ON d.collection_no = i.group_no AND d.item = i.item WHERE (i.kind, i.group_no, i.item) > (?, ?, ?) ORDER BY i.kind, i.group_no, i.item LIMIT CAST(? AS INTEGER);
 -- check.unindexedMemories
 SELECT m.no, m.id FROM memories m LEFT JOIN index_items i ON i.kind = 'memories' AND i.group_no = m.scope_no AND i.item = m.no WHERE m.no > ? AND i.item IS NULL ORDER BY m.no LIMIT CAST(? AS INTEGER);
+-- check.unindexedDocuments
+SELECT d.collection_no AS collection, d.item, d.id FROM documents d LEFT JOIN index_items i ON i.kind = 'documents' AND i.group_no = d.collection_no AND i.item = d.item WHERE (d.collection_no, d.item) > (?, ?) AND i.item IS NULL ORDER BY d.collection_no, d.item LIMIT CAST(? AS INTEGER);
 -- index.itemCount
 SELECT count(*) AS items FROM index_items WHERE kind = ? AND segment = ?;
 -- index.segmentOf
@@ -1393,6 +1395,10 @@ DELETE FROM index_items WHERE kind = ?;
 INSERT INTO index_items (kind, group_no, item, segment) SELECT 'memories', m.scope_no, m.no, NULL FROM memories m WHERE NOT EXISTS (SELECT 1 FROM index_items i WHERE i.kind = 'memories' AND i.group_no = m.scope_no AND i.item = m.no);
 -- index.removeStrayMemories
 DELETE FROM index_items WHERE kind = 'memories' AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.scope_no = index_items.group_no AND m.no = index_items.item);
+-- index.addMissingDocuments
+INSERT INTO index_items (kind, group_no, item, segment) SELECT 'documents', d.collection_no, d.item, NULL FROM documents d WHERE NOT EXISTS (SELECT 1 FROM index_items i WHERE i.kind = 'documents' AND i.group_no = d.collection_no AND i.item = d.item);
+-- index.removeStrayDocuments
+DELETE FROM index_items WHERE kind = 'documents' AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.collection_no = index_items.group_no AND d.item = index_items.item);
 -- index.bump
 UPDATE index_kinds SET epoch = epoch + 1 WHERE kind = ?;
 -- index.settle
@@ -1423,6 +1429,14 @@ DELETE FROM index_segments WHERE kind = ? AND segment = (SELECT i.segment FROM i
 UPDATE index_items SET segment = NULL WHERE kind = ? AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item = ?);
 -- index.removeItem
 DELETE FROM index_items WHERE kind = ? AND group_no = ? AND item = ?;
+-- index.dropPagesOfItems
+DELETE FROM index_pages WHERE kind = ? AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item IN (SELECT value FROM json_each(?)) AND i.segment IS NOT NULL);
+-- index.dropSegmentsOfItems
+DELETE FROM index_segments WHERE kind = ? AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item IN (SELECT value FROM json_each(?)) AND i.segment IS NOT NULL);
+-- index.pendSegmentsOfItems
+UPDATE index_items SET segment = NULL WHERE kind = ? AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item IN (SELECT value FROM json_each(?)) AND i.segment IS NOT NULL);
+-- index.removeSomeItems
+DELETE FROM index_items WHERE kind = ? AND group_no = ? AND item IN (SELECT value FROM json_each(?));
 -- index.dropPagesOfGroup
 DELETE FROM index_pages WHERE kind = ? AND segment IN (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.segment IS NOT NULL);
 -- index.dropSegmentsOfGroup

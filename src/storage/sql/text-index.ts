@@ -3,6 +3,7 @@
 // its pages to an erasure, and its other messages are pending. `marked` is 1 only within a commit: the segment has been
 // rewritten without what the commit erases, and need not be dropped.
 import { PENDING_MAX } from "../../contracts/storage/index-queries.ts";
+import { NUMBERS } from "./driver.ts";
 
 const MESSAGE =
   "m.no, m.session_no, s.id AS session, a.id AS agent, m.seq, m.role, m.at, m.sha256, " +
@@ -74,8 +75,8 @@ export const queries = () => ({
     "SELECT group_no, item FROM index_items WHERE kind = :kind AND segment = :segment " +
     "AND (group_no, item) > (:afterGroup, :afterItem) ORDER BY group_no, item LIMIT :limit",
   "index.pendingItems":
-    "SELECT group_no, item FROM index_items WHERE kind = :kind AND segment IS NULL " +
-    "AND (group_no, item) > (:afterGroup, :afterItem) ORDER BY group_no, item LIMIT :limit",
+    "SELECT k.epoch, i.group_no, i.item FROM index_kinds k LEFT JOIN index_items i ON i.kind = k.kind AND i.segment IS NULL " +
+    "AND (i.group_no, i.item) > (:afterGroup, :afterItem) WHERE k.kind = :kind ORDER BY i.group_no, i.item LIMIT :limit",
   "index.segmentsOfPages": distinctSegments("index_pages"),
   "index.segmentsOfItems": distinctSegments("index_items"),
   "index.strayKinds":
@@ -83,19 +84,29 @@ export const queries = () => ({
     "WHERE k.kind NOT IN ('messages', 'memories', 'documents') ORDER BY k.kind",
   "check.indexItems":
     "SELECT i.kind, i.group_no, i.item, CASE WHEN i.segment IS NULL OR s.segment IS NOT NULL THEN 1 ELSE 0 END AS placed, " +
-    "CASE WHEN i.kind = 'memories' THEN CASE WHEN m.no IS NULL THEN 0 ELSE 1 END ELSE 1 END AS there " +
+    "CASE i.kind WHEN 'memories' THEN CASE WHEN m.no IS NULL THEN 0 ELSE 1 END " +
+    "WHEN 'documents' THEN CASE WHEN d.item IS NULL THEN 0 ELSE 1 END ELSE 1 END AS there " +
     "FROM index_items i LEFT JOIN index_segments s ON s.kind = i.kind AND s.segment = i.segment " +
     "LEFT JOIN memories m ON m.no = i.item AND m.scope_no = i.group_no " +
+    "LEFT JOIN documents d ON d.collection_no = i.group_no AND d.item = i.item " +
     "WHERE (i.kind, i.group_no, i.item) > (:afterKind, :afterGroup, :afterItem) ORDER BY i.kind, i.group_no, i.item LIMIT :limit",
   "check.unindexedMemories":
     "SELECT m.no, m.id FROM memories m LEFT JOIN index_items i ON i.kind = 'memories' AND i.group_no = m.scope_no AND i.item = m.no " +
     "WHERE m.no > :after AND i.item IS NULL ORDER BY m.no LIMIT :limit",
+  "check.unindexedDocuments":
+    "SELECT d.collection_no AS collection, d.item, d.id FROM documents d LEFT JOIN index_items i " +
+    "ON i.kind = 'documents' AND i.group_no = d.collection_no AND i.item = d.item " +
+    "WHERE (d.collection_no, d.item) > (:afterCollection, :afterItem) AND i.item IS NULL " +
+    "ORDER BY d.collection_no, d.item LIMIT :limit",
   "index.itemCount": "SELECT count(*) AS items FROM index_items WHERE kind = :kind AND segment = :segment",
   "index.segmentOf": "SELECT segment FROM index_items WHERE kind = :kind AND group_no = :group AND item = :item",
 });
 
 const SEGMENT_OF_ITEM =
   "(SELECT i.segment FROM index_items i WHERE i.kind = :kind AND i.group_no = :group AND i.item = :item)";
+const SEGMENTS_OF_ITEMS =
+  "(SELECT i.segment FROM index_items i WHERE i.kind = :kind AND i.group_no = :group " +
+  `AND i.item ${NUMBERS} :items AND i.segment IS NOT NULL)`;
 const SEGMENTS_OF_GROUP =
   "(SELECT i.segment FROM index_items i WHERE i.kind = :kind AND i.group_no = :group AND i.segment IS NOT NULL)";
 
@@ -116,6 +127,12 @@ export const statements = () => ({
   "index.removeStrayMemories":
     "DELETE FROM index_items WHERE kind = 'memories' AND NOT EXISTS " +
     "(SELECT 1 FROM memories m WHERE m.scope_no = index_items.group_no AND m.no = index_items.item)",
+  "index.addMissingDocuments":
+    "INSERT INTO index_items (kind, group_no, item, segment) SELECT 'documents', d.collection_no, d.item, NULL FROM documents d " +
+    "WHERE NOT EXISTS (SELECT 1 FROM index_items i WHERE i.kind = 'documents' AND i.group_no = d.collection_no AND i.item = d.item)",
+  "index.removeStrayDocuments":
+    "DELETE FROM index_items WHERE kind = 'documents' AND NOT EXISTS " +
+    "(SELECT 1 FROM documents d WHERE d.collection_no = index_items.group_no AND d.item = index_items.item)",
   "index.bump": "UPDATE index_kinds SET epoch = epoch + 1 WHERE kind = :kind",
   "index.settle": `UPDATE index_kinds SET settled = ${NEWEST} WHERE kind = 'messages'`,
   "index.dropSegment": "DELETE FROM index_segments WHERE kind = :kind AND segment = :segment",
@@ -142,6 +159,10 @@ export const statements = () => ({
   "index.dropSegmentOfItem": `DELETE FROM index_segments WHERE kind = :kind AND segment = ${SEGMENT_OF_ITEM}`,
   "index.pendSegmentOfItem": `UPDATE index_items SET segment = NULL WHERE kind = :kind AND segment = ${SEGMENT_OF_ITEM}`,
   "index.removeItem": "DELETE FROM index_items WHERE kind = :kind AND group_no = :group AND item = :item",
+  "index.dropPagesOfItems": `DELETE FROM index_pages WHERE kind = :kind AND segment IN ${SEGMENTS_OF_ITEMS}`,
+  "index.dropSegmentsOfItems": `DELETE FROM index_segments WHERE kind = :kind AND segment IN ${SEGMENTS_OF_ITEMS}`,
+  "index.pendSegmentsOfItems": `UPDATE index_items SET segment = NULL WHERE kind = :kind AND segment IN ${SEGMENTS_OF_ITEMS}`,
+  "index.removeSomeItems": `DELETE FROM index_items WHERE kind = :kind AND group_no = :group AND item ${NUMBERS} :items`,
   "index.dropPagesOfGroup": `DELETE FROM index_pages WHERE kind = :kind AND segment IN ${SEGMENTS_OF_GROUP}`,
   "index.dropSegmentsOfGroup": `DELETE FROM index_segments WHERE kind = :kind AND segment IN ${SEGMENTS_OF_GROUP}`,
   "index.pendSegmentsOfGroup": `UPDATE index_items SET segment = NULL WHERE kind = :kind AND segment IN ${SEGMENTS_OF_GROUP}`,

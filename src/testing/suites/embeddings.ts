@@ -157,9 +157,9 @@ const queueCases: readonly Case[] = [
     assert.deepEqual(await hf.vectors.search(" "), []);
     await refuses("InvalidText", () => hf.vectors.search("\ud800"));
     await refuses("InvalidArgument", () => hf.vectors.search("two", { model: "another" }));
-    await refuses("InvalidArgument", () => given.vectors.search("two"));
+    await refuses("InvalidArgument", () => given.vectors.search("two", { mode: "hybrid" }));
     await hf.vectors.add([{ id: "own", content: "own", embedding: [1, 2, 3, 4] }], { collection: "mine" });
-    await refuses("EmbeddingMismatch", () => hf.vectors.search("two", { collection: "mine" }));
+    await refuses("EmbeddingMismatch", () => hf.vectors.search("two", { collection: "mine", mode: "vector" }));
     embedder.outage = new Error("down");
     await refuses("EmbeddingFailed", () => hf.vectors.search("two"));
   }),

@@ -70,7 +70,7 @@ export async function makeExamples(store: Holdfast): Promise<Examples> {
       "inputs of a query": [],
       capture: CAPTURE,
       document: { content: "a" },
-      embedding: [1, 2],
+      "a text or an embedding": [1, 2],
       "metadata filter": { a: 1 },
       "true, false, or an agent and labels of blocks": { agent: "a", labels: ["b"] },
       "a query, or an object with a query": { query: "a" },

@@ -1,10 +1,10 @@
 // What a result shows of a text: the part of its best passage that has most of the query, and where the words are in it.
-import type { SearchSnippet } from "../contracts/search.ts";
-import type { InterruptibleWork } from "../core/time-slice.ts";
-import { readPassages, type TextPassage } from "./index/units.ts";
-import { type MatchedToken, matchedTokens } from "./ranking/match-text.ts";
-import type { IndexQuery } from "./text/query.ts";
-import type { TextLanguage } from "./text/stem.ts";
+import type { SearchSnippet } from "../../contracts/search.ts";
+import type { InterruptibleWork } from "../../core/time-slice.ts";
+import { readPassages, type TextPassage } from "../index/units.ts";
+import type { IndexQuery } from "../text/query.ts";
+import type { TextLanguage } from "../text/stem.ts";
+import { type MatchedToken, matchedTokens } from "./match-text.ts";
 
 /** Code units of a snippet, about; a word that is cut makes it shorter. */
 const LENGTH = 240;

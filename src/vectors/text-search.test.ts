@@ -1,0 +1,86 @@
+// A search by text in a collection gives what it gives in a store without other collections, however the index is spread over segments.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { open } from "../open.ts";
+import { scaled } from "../testing/scale.ts";
+
+const WORDS = "anchor boat harbour sail sails storm wind captain crew compass the of naïve 東京都 readFile".split(" ");
+const COLLECTIONS = ["a", "b", "c"] as const;
+
+const word = fc.constantFrom(...WORDS);
+const content = fc.array(word, { minLength: 0, maxLength: 12 }).map((words) => words.join(" "));
+const document = fc.record({ n: fc.nat(5), content, length: fc.constantFrom(1, 1, 1, 40) });
+const collection = fc.constantFrom(...COLLECTIONS);
+const operation = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("upsert" as const),
+      collection,
+      documents: fc.array(document, { maxLength: 4 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("delete" as const), collection, n: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("drop" as const), collection }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("reindex" as const) }) },
+);
+const query = fc
+  .array(
+    fc.oneof(
+      word,
+      word,
+      word.map((one) => `-${one}`),
+      word.map((one) => `${one.slice(0, 2)}*`),
+      fc.constant('"sail storm"'),
+    ),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  )
+  .map((parts) => parts.join(" "));
+
+test("ME15 other collections change no result and no score", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(operation, { maxLength: 14 }),
+      fc.array(query, { minLength: 3, maxLength: 3 }),
+      async (operations, queries) => {
+        const mixed = await open(":memory:");
+        const alone = await Promise.all(COLLECTIONS.map((name) => open(":memory:").then((hf) => ({ name, hf }))));
+        try {
+          for (const one of operations) {
+            if (one.kind === "reindex") {
+              // Only here: the index of the others has no segments.
+              await mixed.reindex();
+              continue;
+            }
+            const stores = [mixed, ...alone.filter(({ name }) => name === one.collection).map(({ hf }) => hf)];
+            for (const { vectors } of stores) {
+              if (one.kind === "drop") await vectors.deleteCollection(one.collection);
+              else if (one.kind === "delete") await vectors.delete([`d${one.n}`], { collection: one.collection });
+              else {
+                const documents = new Map(
+                  one.documents.map(({ n, content: text, length }) => [n, `${text} `.repeat(length)]),
+                );
+                const given = [...documents].map(([n, text]) => ({ id: `d${n}`, content: text, metadata: { n } }));
+                await vectors.upsert(given, { collection: one.collection });
+              }
+            }
+          }
+          for (const { name, hf } of alone) {
+            for (const text of queries) {
+              for (const options of [{}, { filter: { n: { lt: 3 } } }]) {
+                const expected = await hf.vectors.search(text, { collection: name, ...options });
+                expect(await mixed.vectors.search(text, { collection: name, ...options })).toEqual(expected);
+              }
+            }
+          }
+        } finally {
+          await Promise.all([mixed, ...alone.map(({ hf }) => hf)].map((hf) => hf.close()));
+        }
+      },
+    ),
+    { numRuns: scaled({ short: 12, long: 300 }) },
+  );
+});

@@ -1,0 +1,278 @@
+// Searches of documents by a text: the text index ranks them by their words; if the store's embedder made the collection's embeddings,
+// the question is embedded too, and both rankings become one. A text index and the rows are read one after the other: if something
+// that was found is gone, a writer was faster, and the search begins again.
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { DocumentRow } from "../contracts/storage/vector-queries.ts";
+import type { DocumentSignal, TextMatch, TextMatches, TextSearchMode } from "../contracts/vectors.ts";
+import { checkText } from "../core/check.ts";
+import type { ParsedFilter } from "../core/metadata-filter.ts";
+import { findItems } from "../core/metadata-index.ts";
+import { runInSlices, TimeSlice } from "../core/time-slice.ts";
+import { documentIndex, documentText } from "../search/index/document-index.ts";
+import { oneGroup } from "../search/index/one-group.ts";
+import { searchIsOff } from "../search/index/search-off.ts";
+import type { MessageIndexOptions } from "../search/index/snapshot.ts";
+import type { TextIndex } from "../search/index/text-index.ts";
+import { HYBRID_WEIGHTS, rankHybrid } from "../search/ranking/hybrid.ts";
+import { matchesText } from "../search/ranking/match-text.ts";
+import { checkQueryTerms } from "../search/ranking/query-limits.ts";
+import { openItemRanking } from "../search/ranking/rank-items.ts";
+import { readPassage } from "../search/ranking/snippet.ts";
+import { type IndexQuery, parseQuery, toIndexQuery } from "../search/text/query.ts";
+import type { TextLanguage } from "../search/text/stem.ts";
+import { type CollectionState, DOCUMENTS, readCollection } from "./collections.ts";
+import { readDocument } from "./documents.ts";
+import type { RowBitmap } from "./kernel/row-bitmap.ts";
+import { chooseMode, type QueryEmbedder } from "./query-text.ts";
+import { bitmapOf, findNearest, type SearchContext, scoreItems } from "./search.ts";
+
+export interface TextQuery {
+  readonly text: string;
+  readonly collection: string;
+  readonly limit: number;
+  readonly filter: ParsedFilter | null;
+  /** undefined: what is possible. */
+  readonly mode: TextSearchMode | undefined;
+}
+
+export interface TextSearch {
+  search(context: SearchContext, query: TextQuery): Promise<TextMatches>;
+  /** No word of what was erased stays in memory. */
+  forget(): void;
+}
+
+/** `options` is null if the store was opened without the text index. */
+export function createTextSearch(
+  storage: Storage,
+  options: MessageIndexOptions | null,
+  embedder: QueryEmbedder | null,
+): TextSearch {
+  const index = options === null ? null : documentIndex(storage, options);
+  return {
+    search: async (context, query) => {
+      const text = checkText(query.text, "query", "documentBytes");
+      const state = await readCollection(storage, query.collection);
+      const mode = chooseMode(query.mode, state, embedder, { hasIndex: index !== null });
+      if (mode !== "vector" && index === null) throw searchIsOff();
+      if (state === null || text.trim() === "") return listOf([], mode);
+      const vector = mode === "text" || embedder === null ? null : await embedder.embed(text);
+      const words = mode === "vector" || index === null ? null : await readWords(index, text);
+      const slice = new TimeSlice(storage.environment);
+      for (let attempt = 1; ; attempt++) {
+        const found = await searchOnce({ context, query, vector, model: embedder?.model, words, slice });
+        if (!found.isStale || attempt === ATTEMPTS) return listOf(found.matches, mode);
+      }
+    },
+    forget: () => index?.forget(),
+  };
+}
+
+/** How often a search begins again because of removals, before it answers without what was removed meanwhile. */
+const ATTEMPTS = 10;
+
+/** Not enumerable: a list of matches compares as any other list. */
+function listOf(matches: readonly TextMatch[], mode: TextSearchMode): TextMatches {
+  const list = [...matches];
+  Object.defineProperty(list, "mode", { value: mode });
+  return list as readonly TextMatch[] as TextMatches;
+}
+
+interface QueryWords {
+  readonly index: TextIndex;
+  readonly query: IndexQuery;
+  readonly language: TextLanguage;
+}
+
+async function readWords(index: TextIndex, text: string): Promise<QueryWords> {
+  const language = await index.readLanguage();
+  const query = toIndexQuery(parseQuery(text, []), language);
+  checkQueryTerms(query);
+  return { index, query, language };
+}
+
+interface OneSearch {
+  readonly context: SearchContext;
+  readonly query: TextQuery;
+  /** null: the search is by words only. */
+  readonly vector: Float32Array | null;
+  /** The model of the vector. */
+  readonly model: string | undefined;
+  /** null: the search is by the embedding only. */
+  readonly words: QueryWords | null;
+  readonly slice: TimeSlice;
+}
+
+interface SearchOutcome {
+  readonly matches: readonly TextMatch[];
+  /** Something of it was removed while it was searched for. */
+  readonly isStale: boolean;
+}
+
+/** Documents of each ranking that both are made one of. */
+const CANDIDATES = 4;
+const CANDIDATES_MIN = 100;
+
+async function searchOnce(search: OneSearch): Promise<SearchOutcome> {
+  const { context, query, vector } = search;
+  const state = await readCollection(context.storage, query.collection);
+  if (state === null) return { matches: [], isStale: false };
+  // Most documents that are ranked are matches. If not, more are ranked.
+  const first = vector === null ? query.limit : Math.max(CANDIDATES_MIN, CANDIDATES * query.limit);
+  for (let wanted = first; ; wanted *= 4) {
+    const ranked = await rankDocuments(search, state, wanted);
+    const taken = await takeMatches(search, state, ranked.documents);
+    const isStale = ranked.isStale || taken.isStale;
+    if (isStale || ranked.isAll || taken.matches.length === query.limit) return { ...taken, isStale };
+  }
+}
+
+interface RankedDocument {
+  readonly item: number;
+  readonly score: number;
+  readonly similarity: number | null;
+  readonly signals: readonly DocumentSignal[];
+  /** The passage that has most of the query. */
+  readonly part: number;
+}
+
+interface RankedDocuments {
+  /** Best first. */
+  readonly documents: readonly RankedDocument[];
+  /** No others match. */
+  readonly isAll: boolean;
+  readonly isStale: boolean;
+}
+
+async function rankDocuments(search: OneSearch, state: CollectionState, wanted: number): Promise<RankedDocuments> {
+  const { context, query, model, vector, words } = search;
+  const items = await readAllowedItems(context.storage, state, query.filter);
+  if (items?.length === 0) return { documents: [], isAll: true, isStale: false };
+  const byWords = words === null ? [] : await rankByWords(search, words, state, items, wanted);
+  const isAll = byWords.length < wanted;
+  if (vector === null) {
+    const documents = byWords.map(({ item, part, share }) => {
+      const signals = [{ name: "text", value: share, weight: 1 } as const];
+      return { item, part, score: share, similarity: null, signals };
+    });
+    return { documents, isAll, isStale: false };
+  }
+  const allowed: RowBitmap | null | "nothing" = items === null ? null : bitmapOf(items);
+  const nearest = await findNearest(context, state, { vector, model, limit: wanted }, async () => allowed);
+  const near = new Map(nearest.best.map(({ row, score }) => [row, score]));
+  const others = byWords.flatMap(({ item }) => (near.has(item) ? [] : [item]));
+  for (const { row, score } of await scoreItems(context.storage, state, vector, others)) near.set(row, score);
+  const documents = mixRankings(byWords, near, words !== null);
+  return { documents, isAll: isAll && nearest.best.length < wanted, isStale: nearest.isStale };
+}
+
+/** null: all. */
+async function readAllowedItems(
+  storage: Storage,
+  { no }: CollectionState,
+  filter: ParsedFilter | null,
+): Promise<readonly number[] | null> {
+  if (filter === null) return null;
+  return findItems(storage, { kind: DOCUMENTS, scope: no }, filter, () => readItems(storage, no));
+}
+
+const ITEMS_AT_ONCE = 10_000;
+
+async function readItems(storage: Storage, collection: number): Promise<readonly number[]> {
+  const items: number[] = [];
+  for (let after = 0; ; after = items.at(-1) ?? after) {
+    const rows = await storage.query("documents.items", { collection, after, limit: ITEMS_AT_ONCE });
+    for (const { item } of rows) items.push(item);
+    if (rows.length < ITEMS_AT_ONCE) return items;
+  }
+}
+
+interface WordMatch {
+  readonly item: number;
+  readonly part: number;
+  readonly share: number;
+}
+
+/** What other collections hold changes no score. */
+function rankByWords(
+  { slice }: OneSearch,
+  { index, query }: QueryWords,
+  { no }: CollectionState,
+  items: readonly number[] | null,
+  wanted: number,
+): Promise<readonly WordMatch[]> {
+  const allowed = items === null ? null : new Set(items);
+  const selection = allowed === null ? {} : { groups: (item: number) => allowed.has(item) };
+  return index.read(async (snapshot) => {
+    const documents = oneGroup(snapshot, no);
+    if (documents === null) return [];
+    const ranking = await openItemRanking(documents, query, slice, { selection });
+    return ranking.best(wanted);
+  });
+}
+
+function mixRankings(
+  byWords: readonly WordMatch[],
+  near: ReadonlyMap<number, number>,
+  hasWords: boolean,
+): readonly RankedDocument[] {
+  const parts = new Map(byWords.map(({ item, part }) => [item, part]));
+  const shares = new Map(byWords.map(({ item, share }) => [item, share]));
+  const weights = hasWords ? HYBRID_WEIGHTS : { text: 0, vector: 1 };
+  return rankHybrid(shares, near, weights).map(({ key: item, score, text, vector }) => {
+    const ofVector = { name: "vector", value: vector, weight: weights.vector } as const;
+    return {
+      item,
+      part: parts.get(item) ?? 0,
+      score,
+      similarity: near.get(item) ?? null,
+      signals: hasWords ? [{ name: "text", value: text, weight: weights.text }, ofVector] : [ofVector],
+    };
+  });
+}
+
+/** Documents that are read at once, at most. */
+const BATCH = 16;
+
+async function takeMatches(
+  search: OneSearch,
+  state: CollectionState,
+  ranked: readonly RankedDocument[],
+): Promise<SearchOutcome> {
+  const { context, query } = search;
+  const matches: TextMatch[] = [];
+  let isStale = false;
+  for (let read = 0; read < ranked.length && matches.length < query.limit; ) {
+    const batch = ranked.slice(read, read + Math.min(BATCH, query.limit - matches.length));
+    read += batch.length;
+    const items = JSON.stringify(batch.map(({ item }) => item));
+    const rows = await context.storage.query("documents.byItems", { collection: state.no, items });
+    const byItem = new Map(rows.map((row) => [row.item, row]));
+    for (const one of batch) {
+      const row = byItem.get(one.item);
+      if (row === undefined) isStale = true;
+      const match = row === undefined ? null : await readMatch(search, state, one, row);
+      if (match !== null) matches.push(match);
+    }
+  }
+  return { matches, isStale };
+}
+
+/** null: the text has not what the query demands, or has what it excludes. */
+async function readMatch(
+  { context, words, slice }: OneSearch,
+  { name }: CollectionState,
+  { score, similarity, signals, part }: RankedDocument,
+  row: DocumentRow,
+): Promise<TextMatch | null> {
+  const { id, content, metadata } = await readDocument(context.payloads, name, row);
+  const text = documentText(content);
+  const { query, language } = words ?? NO_WORDS;
+  if (!(await runInSlices(matchesText(text, query, language), slice))) return null;
+  const { snippet } = await runInSlices(readPassage(text, part, query, language), slice);
+  return { id, content, score, similarity, metadata, signals, snippet };
+}
+
+const NO_WORDS: Pick<QueryWords, "query" | "language"> = {
+  query: { terms: [], compounds: [], phrases: [], prefixes: [], excluded: { phrases: [], prefixes: [] } },
+  language: "none",
+};
