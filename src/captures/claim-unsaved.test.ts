@@ -5,8 +5,9 @@ import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { ClaimOwner } from "../contracts/captures.ts";
 import type { Environment } from "../contracts/environment.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import { open } from "../open.ts";
+import { openOn } from "../open.ts";
 import { adjustableEnvironment } from "../testing/environment.ts";
+import { until } from "../testing/suites/eventually.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -28,7 +29,7 @@ for (const engine of ENGINES) {
         liveness: (name) => (!name.startsWith(`${host}/`) ? "unknown" : alive.has(name) ? "alive" : "gone"),
       };
       const environment = { ...adjustableEnvironment(), processes };
-      const hf = await open(ground.url, { environment });
+      const hf = await openOn(await ground.another(), { environment });
       handles.push(hf);
       return { environment, captures: hf.captures, kill: () => alive.delete(self) };
     };
@@ -137,7 +138,7 @@ for (const engine of ENGINES) {
       });
       const told: ClaimOwner[] = [];
       const waiting = b.captures.claim("r", "claude-code", { wait: true, onWait: (owner) => void told.push(owner) });
-      while (told.length === 0) await b.environment.advance(1);
+      await until(async () => told.length === 1);
       expect(told).toMatchObject([{ pid: 1, isStalled: true }]);
       a.kill();
       let isOver = false;

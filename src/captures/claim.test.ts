@@ -4,9 +4,10 @@ import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { ClaimOwner } from "../contracts/captures.ts";
 import type { Environment, Processes } from "../contracts/environment.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import { open } from "../open.ts";
-import { adjustableEnvironment } from "../testing/environment.ts";
+import { open, openOn } from "../open.ts";
+import { adjustableEnvironment, simulatedEnvironment } from "../testing/environment.ts";
 import type { Clock } from "../testing/suite.ts";
+import { until } from "../testing/suites/eventually.ts";
 
 const BOOT = "7f3b0e2a-0000-4000-8000-000000000000";
 const LEASE_MS = 10_000;
@@ -16,19 +17,35 @@ interface Knowledge {
   liveness: ReturnType<Processes["liveness"]>;
 }
 
-function machine(host: string, pid: number, knowledge: Knowledge = { liveness: "unknown" }): Environment & Clock {
-  const processes = { self: () => `${host}/${pid}/1/1/1/${BOOT}`, liveness: () => knowledge.liveness };
-  return { ...adjustableEnvironment(), processes };
+function processesOf(host: string, pid: number, knowledge: Knowledge = { liveness: "unknown" }): Processes {
+  return { self: () => `${host}/${pid}/1/1/1/${BOOT}`, liveness: () => knowledge.liveness };
+}
+
+function machine(host: string, pid: number, knowledge?: Knowledge): Environment & Clock {
+  return { ...adjustableEnvironment(), processes: processesOf(host, pid, knowledge) };
+}
+
+/** Its clock stands still until it is pushed. */
+function stillMachine(host: string, pid: number): Environment & Clock {
+  return { ...simulatedEnvironment(pid), processes: processesOf(host, pid) };
 }
 
 for (const engine of ENGINES) {
   describe(`claims on ${engine.name}`, () => {
     let ground: EngineStore;
     const handles: Holdfast[] = [];
+    /** Its connections have the real clock: how long the server takes to answer is nothing that a test pushes. */
     const on = async (environment: Environment) => {
-      const hf = await open(ground.url, { environment });
+      const hf = await openOn(await ground.another(), { environment });
       handles.push(hf);
       return hf.captures;
+    };
+    const row = async () => {
+      const rows: unknown[] = [];
+      await ground.driver.migrate(false, async (execute) => {
+        rows.push(...(await execute("SELECT value FROM holdfast_meta WHERE name LIKE 'claim:%'")));
+      });
+      return rows;
     };
     beforeEach(async () => {
       ground = await engine.fresh();
@@ -139,19 +156,21 @@ for (const engine of ENGINES) {
     });
 
     test("CA21 an owner elsewhere is replaced when it was silent for its lease, and not while it shows life", async () => {
-      const [a, b] = [machine("a", 1), machine("b", 1)];
+      const [a, b] = [stillMachine("a", 1), stillMachine("b", 2)];
       const first = await (await on(a)).claim("r", "claude-code");
+      const [claimed] = await row();
       const told: ClaimOwner[] = [];
       const captures = await on(b);
       const waiting = () => captures.claim("r", "claude-code", { onWait: (owner) => void told.push(owner) });
       const refused = expect(waiting()).rejects.toMatchObject({ code: "RequestBusy" });
-      while (told.length === 0) await b.advance(1);
+      await until(async () => told.length === 1);
       await a.advance(LEASE_MS / 2);
+      await until(async () => JSON.stringify(await row()) !== JSON.stringify([claimed]));
       await pushing(b, refused);
       expect(told).toMatchObject([{ host: "a", pid: 1 }]);
       // From here on it is silent: its clock stands still.
       const taken = waiting();
-      while (told.length < 2) await b.advance(1);
+      await until(async () => told.length === 2);
       const second = await pushing(b, taken);
       await first.release();
       await second.release();
@@ -185,13 +204,6 @@ for (const engine of ENGINES) {
     test("CA21 a claim is released also when a heartbeat was committed and not answered", async () => {
       const captures = await on(machine("a", 1, { liveness: "alive" }));
       const first = await captures.claim("r", "claude-code");
-      const row = async () => {
-        const rows: unknown[] = [];
-        await ground.driver.migrate(false, async (execute) => {
-          rows.push(...(await execute("SELECT value FROM holdfast_meta WHERE name LIKE 'claim:%'")));
-        });
-        return rows;
-      };
       // As it stands then: this process knows of beat 0.
       await ground.driver.migrate(false, async (execute) => {
         await execute(
@@ -229,7 +241,7 @@ for (const engine of ENGINES) {
       });
       const told: ClaimOwner[] = [];
       const waiting = second.claim("r", "claude-code", { wait: true, onWait: (owner) => void told.push(owner) });
-      while (told.length === 0) await b.environment.advance(1);
+      await until(async () => told.length === 1);
       alive.delete("a/7/1/1/1/x");
       const taken = await pushing(b.environment, waiting);
       expect(told).toMatchObject([{ pid: 1, orphan: 7 }]);

@@ -201,16 +201,31 @@ async function waitedFor(store: string): Promise<() => Promise<void>> {
   };
 }
 
+/** Begins a transaction. A process that is stopped within one of its own would keep all others out. */
+async function stopBetweenCommits(child: Case["child"], database: DatabaseSync): Promise<void> {
+  for (;;) {
+    child.kill("SIGSTOP");
+    try {
+      return database.exec("BEGIN IMMEDIATE");
+    } catch (error) {
+      if (!String(error).includes("database is locked")) throw error;
+    }
+    child.kill("SIGCONT");
+    await sleep(5);
+  }
+}
+
 test("CA21 a run that is stopped is said to be stopped, and keeps its claim", async () => {
   const [store, go] = [newStore(), goFile()];
   const first = start({ sessions: [{ session: "own", says: "SAID", until: go }] }, lineOf(store, "r"));
   await isSaved(store, "SAID");
-  first.child.kill("SIGSTOP");
   const database = new DatabaseSync(store);
+  await stopBetweenCommits(first.child, database);
   const { name, value } = database.prepare("SELECT * FROM holdfast_meta WHERE name LIKE 'claim:%'").get() ?? {};
   const record = JSON.parse(String(value));
   const silent = JSON.stringify({ ...record, at: record.at - 72_000 });
   database.prepare("UPDATE holdfast_meta SET value = ? WHERE name = ?").run(silent, String(name));
+  database.exec("COMMIT");
   database.close();
   const refused = await new Machine().run(says("NEVER"), lineOf(store, "r"));
   first.child.kill("SIGCONT");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 
 /** Asks until the answer is neither null nor false. */
 export async function until<T>(ask: () => Promise<T | null | false>): Promise<T> {
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 120_000;
   for (;;) {
     const answer = await ask();
     if (answer !== null && answer !== false) return answer;
