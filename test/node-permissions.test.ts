@@ -18,9 +18,15 @@ function outcomes(...flags: readonly string[]): Readonly<Record<string, unknown>
     import { HoldfastError, open } from ${JSON.stringify(entry)};
     const hf = await open("store.db");
     await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: "hi" });
+    const large = crypto.getRandomValues(new Uint8Array(65_536));
+    const grow = async () => {
+      for (let n = 0; n < 50; n++) await hf.blobs.store(large.map((byte) => byte ^ n));
+      return hf.check();
+    };
     const calls = {
       quick: () => hf.check({ mode: "quick" }),
       check: () => hf.check(),
+      large: grow,
       query: () => hf.query("[:find ?id :where [?s :session/id ?id]]"),
     };
     const told = {};
@@ -40,7 +46,8 @@ function outcomes(...flags: readonly string[]): Readonly<Record<string, unknown>
 test("calls that need a thread or a process name the option that allows it", () => {
   expect(outcomes()).toEqual({
     quick: "done",
-    check: { code: "PermissionDenied", text: expect.stringMatching(/store\.db to start a thread .*--allow-worker/) },
+    check: "done",
+    large: { code: "PermissionDenied", text: expect.stringMatching(/store\.db to start a thread .*--allow-worker/) },
     query: {
       code: "PermissionDenied",
       text: expect.stringMatching(/store\.db to start a process .*--allow-child-process/),
@@ -49,5 +56,7 @@ test("calls that need a thread or a process name the option that allows it", () 
 });
 
 test("with these options they work", () => {
-  expect(outcomes("--allow-worker", "--allow-child-process")).toEqual({ quick: "done", check: "done", query: "done" });
+  expect(outcomes("--allow-worker", "--allow-child-process")).toEqual({
+    ...{ quick: "done", check: "done", large: "done", query: "done" },
+  });
 });

@@ -1,5 +1,6 @@
 // Bits changed anywhere in a store's file: each is named by check(), refused by open(), or every read of every verb gives
 // what it gave before.
+import { readFileSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
@@ -105,25 +106,54 @@ describe("a changed bit", () => {
     ]);
   });
 
-  test("SE10 a page that cannot be read is named, and the rest is checked all the same", async () => {
-    const [page = 0] = pagesOf("calls");
-    // The kind of page, in the first byte of a b-tree's page.
-    file.write([{ at: (page - 1) * 4096, bit: 3 }]);
-    const hf = await open(file.path, { create: false });
-    const { issues, counts } = await hf.check();
-    await hf.close();
-    expect(issues.filter(({ kind }) => kind === "page-damaged").map(({ rows }) => rows)).toContainEqual(["chat"]);
-    expect(counts.blobs).toBeGreaterThan(0);
-  });
+  /** A database of more than 2 MB is looked at by a thread. */
+  const SIZES: readonly (readonly [size: string, more: number])[] = [
+    ["small", 0],
+    ["large", 3_000_000],
+  ];
 
-  test("SE10 a damaged table of sessions is named, and not an error of the check", async () => {
+  test.each(SIZES)(
+    "SE10 a page that cannot be read is named, and the rest is checked all the same (%s)",
+    async (_, more) => {
+      const [page = 0] = pagesOf("calls");
+      // The kind of page, in the first byte of a b-tree's page.
+      file.write([{ at: (page - 1) * 4096, bit: 3 }]);
+      run(`CREATE TABLE more AS SELECT zeroblob(${more}) AS bytes`);
+      const hf = await open(file.path, { create: false });
+      const { issues, counts } = await hf.check();
+      await hf.close();
+      expect(issues.filter(({ kind }) => kind === "page-damaged").map(({ rows }) => rows)).toContainEqual(["chat"]);
+      expect(counts.blobs).toBeGreaterThan(0);
+    },
+  );
+
+  test.each(SIZES)("SE10 a damaged table of sessions is named, and not an error of the check (%s)", async (_, more) => {
     const [page = 0] = pagesOf("sessions");
     file.write([{ at: (page - 1) * 4096, bit: 3 }]);
+    run(`CREATE TABLE more AS SELECT zeroblob(${more}) AS bytes`);
     const hf = await open(file.path, { create: false });
     const { issues } = await hf.check();
     await hf.close();
     expect(issues.map(({ kind, rows }) => [kind, rows])).toContainEqual(["page-damaged", ["sessions"]]);
   });
+
+  test.each(SIZES)(
+    "SE10 a file whose first page is wrong is named as such, and not an error of the check (%s)",
+    async (_, more) => {
+      file.write();
+      run(`CREATE TABLE more AS SELECT zeroblob(${more}) AS bytes`);
+      const hf = await open(file.path, { create: false });
+      try {
+        const bytes = readFileSync(file.path);
+        // The handle has read the schema; who opens the file now finds none.
+        bytes.fill(0xff, 100, 4096);
+        writeFileSync(file.path, bytes);
+        expect((await hf.check()).issues.map(({ kind }) => kind)).toContain("page-damaged");
+      } finally {
+        await hf.close();
+      }
+    },
+  );
 });
 
 function run(sql: string): void {

@@ -1,5 +1,5 @@
-// SQLite's own check of a store's file (PRAGMA integrity_check) and of its schema. It reads every page, so it runs in a
-// thread of its own, on a connection of its own.
+// SQLite's own check of a store's file (PRAGMA integrity_check) and of its schema, on a connection of its own. It reads every
+// page, so it runs in a thread of its own, unless the file is so small that starting a thread takes longer.
 import { DatabaseSync } from "node:sqlite";
 import type { EngineDamage, EngineReport } from "../../../contracts/storage/engine-report.ts";
 import { MIGRATIONS, renderDdl } from "../migrations.ts";
@@ -10,6 +10,9 @@ import { isDamage } from "./errors.ts";
 /** Problems that SQLite lists at most; each index or table is named once anyway. */
 const PROBLEMS_MAX = 1000;
 const CHECK = `PRAGMA integrity_check(${PROBLEMS_MAX})`;
+/** Bytes of a database whose pages are read in a few milliseconds. */
+const SMALL_BYTES = 2 ** 21;
+const SIZE = "SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()";
 const SCHEMA = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master";
 
 /** Plain JavaScript in a string: it needs no file beside the bundle it ends up in. */
@@ -46,7 +49,7 @@ interface Answer {
 
 /** `memory`: the connection to a database in memory, which no thread can open. */
 export async function examineSqlite(path: string, memory: DatabaseSync | null): Promise<EngineReport> {
-  const answer = memory === null ? await askThread(path) : askHere(memory);
+  const answer = memory === null ? await askFile(path) : askHere(memory);
   if (answer.error !== undefined) {
     const error = Object.assign(new Error(answer.error.message), { errcode: answer.error.errcode });
     if (!isDamage(error)) throw error;
@@ -67,6 +70,22 @@ function askHere(db: DatabaseSync): Answer {
     schema: rows(SCHEMA) as readonly SchemaRow[],
     problems: rows(CHECK) as NonNullable<Answer["problems"]>,
   };
+}
+
+async function askFile(path: string): Promise<Answer> {
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(path, { readOnly: true });
+    // It waits only while another process recovers or resets the WAL, which takes no time.
+    db.exec("PRAGMA busy_timeout = 2000");
+    if (Number(db.prepare(SIZE).get()?.n) <= SMALL_BYTES) return askHere(db);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { error: error as Error & { readonly errcode?: number } };
+  } finally {
+    db?.close();
+  }
+  return askThread(path);
 }
 
 async function askThread(path: string): Promise<Answer> {
