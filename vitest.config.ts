@@ -13,8 +13,8 @@ const shared = {
   ...{ pool: "forks", testTimeout: HANG_MS, hookTimeout: HANG_MS },
   setupFiles: "test/setup.ts",
 } as const;
-/** Two more than there are cores as a rule: many tests wait for a disk, a server or an agent. */
-const WORKERS = 4;
+/** More than there are cores as a rule: many tests wait for a disk, a server or an agent. */
+const WORKERS = 5;
 const elsewhere = ["**/node_modules/**", "**/dist/**"];
 /** Where tests make their files that prove nothing about the disk; see scripts/test.ts. */
 const memoryFolder = process.env.HOLDFAST_TEST_MEMORY_FOLDER;

@@ -4,6 +4,7 @@
 // Arguments (`npm test -- src/storage`) are passed to vitest; the check is then left out. `--changed` chooses the tests that
 // uncommitted changes can affect, `--changed main` those of all changes since a revision.
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import {
   chmodSync,
   existsSync,
@@ -16,6 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import postgres from "postgres";
 import { affectedTests, changedFiles, isRevision, repositoryFiles } from "./affected-tests.ts";
 import { agentsFor } from "./agents.ts";
 import { nativePostgres } from "./native-postgres.ts";
@@ -29,6 +31,9 @@ const scratch = mkdtempSync(path.join(tmpdir(), "holdfast-test-"));
 const DURATIONS = path.join(root, "node_modules", ".cache", "holdfast", "test-durations.json");
 const memoryFolder = makeMemoryFolder();
 const problems: string[] = [];
+
+/** Where the schemas' names of this run begin. */
+const SCHEMAS = `hf_test_${randomBytes(4).toString("hex")}_`;
 
 let running: ChildProcess | undefined;
 let interrupted = false;
@@ -65,11 +70,14 @@ if (!interrupted) {
         nativeServer === undefined && nativeBin !== undefined ? "it did not start" : nativeTrouble,
       NODE_COMPILE_CACHE: path.join(scratch, "compiled"),
       HOLDFAST_TEST_SCRATCH: scratch,
+      HOLDFAST_TEST_SCHEMAS: SCHEMAS,
       HOLDFAST_TEST_MEMORY_FOLDER: memoryFolder,
       HOLDFAST_FINISHED_TESTS: finishedFile,
     };
     vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], environment);
   } finally {
+    // A server of this run is thrown away with all that is in it.
+    if (server === undefined && url !== undefined) await dropSchemas(url);
     await server?.stop();
     await nativeServer?.stop();
   }
@@ -178,6 +186,17 @@ async function startServer(bin?: string): Promise<PostgresServer | undefined> {
     if (bin === undefined) problems.push("starting PostgreSQL");
     console.error(error);
     return undefined;
+  }
+}
+
+/** Those that the tests made on a server which stays. */
+async function dropSchemas(url: string): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    const schemas = await sql`SELECT nspname AS name FROM pg_namespace WHERE starts_with(nspname, ${SCHEMAS})`;
+    for (const { name } of schemas) await sql`DROP SCHEMA ${sql(name)} CASCADE`;
+  } finally {
+    await sql.end();
   }
 }
 

@@ -39,6 +39,11 @@ const MOST_KEPT = 3;
 /** One that grew larger is dropped: emptied rows keep their place until they are vacuumed. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
+/** Kept from a file of tests for the next one. */
+const MOST_RESTING = 6;
+/** The names of a run's schemas begin like that. */
+const PREFIX = process.env.HOLDFAST_TEST_SCHEMAS;
+
 const environment = realEnvironment();
 
 const META = "holdfast_meta";
@@ -59,7 +64,7 @@ interface KeptDriver {
 
 /** A store's tables as they were made, and the connections that know them. */
 class MadeSchema {
-  readonly name = `hf_test_${randomBytes(8).toString("hex")}`;
+  readonly name = `${PREFIX ?? "hf_test_"}${randomBytes(8).toString("hex")}`;
   /** What it consists of, and how the catalogue describes that; whatever a case does to its tables shows there. */
   parts: Parts = { all: [], tables: [], names: [], numbers: [] };
   shape = "";
@@ -90,8 +95,13 @@ class MadeSchema {
   }
 }
 
+/** Connects with its first statement. */
+function connect(): postgres.Sql {
+  return postgres(postgresUrl(), { max: 1, onnotice: () => undefined });
+}
+
 class Schemas {
-  readonly #sql = postgres(postgresUrl(), { max: 1, onnotice: () => undefined });
+  #sql = connect();
   /** Oldest first. */
   readonly #left: MadeSchema[] = [];
 
@@ -112,6 +122,15 @@ class Schemas {
   async end(): Promise<void> {
     for (const made of this.#left) await this.#drop(made);
     await this.#sql.end();
+  }
+
+  /** Has no connections until the next one is taken. */
+  async rest(): Promise<void> {
+    for (const made of this.#left) await made.settle(0);
+    for (const made of this.#left.splice(0, this.#left.length - MOST_RESTING)) await this.#drop(made);
+    const sql = this.#sql;
+    this.#sql = connect();
+    await sql.end();
   }
 
   async #make(): Promise<MadeSchema> {
@@ -193,17 +212,19 @@ class Schemas {
   }
 }
 
-/** Those of one file of tests. */
+/** Those of this process. */
 let all: Schemas | undefined;
 
 export function takeSchema(): Promise<Schema> {
-  if (all === undefined) {
-    const made = new Schemas();
-    all = made;
-    onFileEnd(() => {
-      all = undefined;
-      return made.end();
-    });
-  }
-  return all.take();
+  all ??= new Schemas();
+  const schemas = all;
+  onFileEnd(endFile);
+  return schemas.take();
+}
+
+/** In `npm test`, which removes them all at its end, the next file of this process goes on with the schemas. */
+async function endFile(): Promise<void> {
+  const schemas = all;
+  if (PREFIX === undefined) all = undefined;
+  await (PREFIX === undefined ? schemas?.end() : schemas?.rest());
 }

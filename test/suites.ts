@@ -46,33 +46,31 @@ export interface Extent {
   readonly oneHandle?: string;
 }
 
-export function runEverySuite(name: string, place: MakeSuiteStore, { runs, oneHandle }: Extent): void {
+/** All suites, in parts that take about equally long: on PostgreSQL, a file of tests for each part. */
+const PARTS = {
+  work: ["runs", "sessions", "history", "state", "tasks", "agents", "log", "trace"],
+  contents: ["store", "blobs", "captures", "archive", "check", "search", "session store"],
+  records: ["hostile", "lineage", "embeddings", "memory", "query", "vectors", "properties"],
+} as const;
+export type SuitePart = keyof typeof PARTS;
+
+export function runEverySuite(name: string, place: MakeSuiteStore, extent: Extent): void {
+  for (const part of Object.keys(PARTS) as SuitePart[]) runSuites(part, name, place, extent);
+}
+
+export function runSuites(part: SuitePart, name: string, place: MakeSuiteStore, { runs, oneHandle }: Extent): void {
   const make = fixture(place, oneHandle === undefined);
   const skip = oneHandle === undefined ? [] : [{ reason: oneHandle, needs: ["another"] as const }];
   const options = { harness, skip };
-  // What opening and closing mean is its subject.
-  suites.runSuite("store", name, fixture(byUrl(place), oneHandle === undefined), options);
-  suites.runSuite("sessions", name, make, options);
-  suites.runSuite("history", name, make, options);
-  suites.runSuite("state", name, make, options);
-  suites.runSuite("tasks", name, make, options);
-  suites.runSuite("memory", name, make, options);
-  suites.runSuite("agents", name, make, options);
-  suites.runSuite("lineage", name, make, options);
-  suites.runSuite("archive", name, make, options);
-  suites.runSuite("runs", name, make, options);
-  suites.runSuite("log", name, make, options);
-  suites.runSuite("blobs", name, make, options);
-  suites.runSuite("captures", name, make, options);
-  suites.runSuite("query", name, make, options);
-  suites.runSuite("search", name, make, options);
-  suites.runSuite("trace", name, make, options);
-  suites.runSuite("vectors", name, make, options);
-  suites.runSuite("embeddings", name, make, options);
-  suites.runSuite("check", name, make, options);
-  suites.runSessionStoreSuite(name, make, { ...options, sessionStore: claudeSessionStore });
-  suites.runSuite("hostile", name, make, options);
-  suites.runPropertySuite(name, stillFixture(place, oneHandle === undefined), { fc, harness, runs });
+  for (const suite of PARTS[part]) {
+    if (suite === "session store")
+      suites.runSessionStoreSuite(name, make, { ...options, sessionStore: claudeSessionStore });
+    else if (suite === "properties")
+      suites.runPropertySuite(name, stillFixture(place, oneHandle === undefined), { fc, harness, runs });
+    // What opening and closing mean is the subject of the suite of stores.
+    else
+      suites.runSuite(suite, name, suite === "store" ? fixture(byUrl(place), oneHandle === undefined) : make, options);
+  }
 }
 
 /** Those that concern blobs. */

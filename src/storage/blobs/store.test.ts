@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Schema, takeSchema } from "../../../test/schemas.ts";
 import type { BlobBackend, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -19,7 +20,6 @@ import { noise, present, prose, range, refOf } from "../../testing/expect.ts";
 import { scaled } from "../../testing/scale.ts";
 import type { Driver } from "../sql/driver.ts";
 import { migrate } from "../sql/migrations.ts";
-import { openPostgres } from "../sql/postgres/driver.ts";
 import { openSqlite } from "../sql/sqlite/driver.ts";
 import { SqlStorage } from "../sql/store.ts";
 import { type BlobContext, createByteStore } from "./byte-store.ts";
@@ -42,7 +42,6 @@ interface Fixture {
 }
 
 let directory: string;
-let schemas = 0;
 const opened: { close(): Promise<void> }[] = [];
 const outside = () => path.join(directory, "blobs");
 
@@ -50,19 +49,22 @@ beforeEach(() => {
   directory = mkdtempSync(path.join(tmpdir(), "holdfast-blobs-"));
 });
 afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close();
+  // The schema of a store is left when the store is closed.
+  for (const one of opened.splice(0).toReversed()) await one.close();
   rmSync(directory, { recursive: true, force: true });
 });
 
-function newSchema(): string {
-  schemas += 1;
-  return `blobs_${process.pid}_${schemas}`;
+/** An empty store that is left when the test ends. */
+async function emptySchema(): Promise<Schema> {
+  const schema = await takeSchema();
+  opened.push({ close: () => schema.leave() });
+  return schema;
 }
 
 async function connect(kind: string, environment: Fixture["environment"]): Promise<Driver> {
-  const shared = { durability: "full", busyMs: 30_000, environment } as const;
-  if (kind.startsWith("sqlite")) return openSqlite({ ...shared, path: path.join(directory, "store.db") });
-  return openPostgres({ ...shared, url: SERVER ?? "", schema: newSchema(), poolSize: 10 });
+  const shared = { durability: "full", busyMs: 30_000 } as const;
+  if (kind.startsWith("sqlite")) return openSqlite({ ...shared, environment, path: path.join(directory, "store.db") });
+  return (await emptySchema()).driver({ ...shared, poolSize: 10 });
 }
 
 async function fixture(kind: string): Promise<Fixture> {
@@ -461,7 +463,7 @@ describe.each(KINDS)("BL4 everything at once (%s)", (kind) => {
 
   test("gives right bytes or a typed refusal, and leaves nothing behind", { timeout: 180_000 }, async () => {
     const environment = adjustableEnvironment();
-    const target = kind.startsWith("sqlite") ? path.join(directory, "store.db") : `${SERVER}?schema=${newSchema()}`;
+    const target = kind.startsWith("sqlite") ? path.join(directory, "store.db") : (await emptySchema()).url;
     const options = { environment, ...(kind.endsWith("files") ? { blobs: fileBlobs(outside()) } : {}) };
     const handles: Holdfast[] = [];
     for (const _ of range(3)) handles.push(await open(target, options));
