@@ -8,7 +8,7 @@ import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { removeFieldsWrite, removeScopeFieldsWrite } from "../core/metadata-index.ts";
 import { changeItemWrites, removeGroupWrites } from "../search/index/item-source.ts";
 import { memoryIndex } from "../search/index/memory-index.ts";
-import type { Withdrawal } from "./promotion/promote.ts";
+import type { Withdrawal } from "./promotion/withdraw.ts";
 import { versionGuard } from "./rows.ts";
 import { findScope, type NamedScope, scopeGuard } from "./scopes.ts";
 
@@ -21,16 +21,19 @@ export async function deleteMemory(
   storage: Storage,
   named: NamedScope,
   id: string,
-  withdraw: Withdraw,
+  withdraw: (row: MemoryRow) => Promise<Withdrawal>,
 ): Promise<Erasure> {
   const scope = await findScope(storage, named);
   if (scope === null) return reportOf(NOTHING);
+  // Also one that has expired: until it is swept, its words are in the store.
+  const find = async () => (await storage.query("memory.get", { id, scope }))[0];
   let lines = 0;
   const report = await eraseWith(storage, async () => {
-    const withdrawn = await withdraw();
-    lines += withdrawn.lines;
-    // Also one that has expired: until it is swept, its words are in the store.
-    const [row] = await storage.query("memory.get", { id, scope });
+    const found = await find();
+    if (found === undefined) return { answer: NOTHING };
+    const withdrawn = await withdraw(found);
+    lines = Math.max(lines, withdrawn.lines);
+    const row = await find();
     if (row === undefined) return { answer: NOTHING };
     const guards = [scopeGuard(scope), versionGuard(row), ...withdrawn.guards];
     return { commit: { guards, writes: removeMemory(row) }, answer: () => totalsOf([row]) };
@@ -44,7 +47,7 @@ export async function clearScope(storage: Storage, named: NamedScope, withdraw: 
   let lines = 0;
   const report = await eraseWith(storage, async () => {
     const withdrawn = await withdraw();
-    lines += withdrawn.lines;
+    lines = Math.max(lines, withdrawn.lines);
     const params = { scope };
     const commit: Commit = {
       solo: true,
@@ -73,22 +76,24 @@ export async function sweepExpired(
 ): Promise<Erasure> {
   const now = storage.environment.now();
   let totals = NOTHING;
-  let lines = 0;
+  let allLines = 0;
   for (let last = { after: 0, afterNo: 0 }; ; ) {
     const page = { now, ...last, limit: SWEPT_ROWS };
     const rows = await storage.query("memories.expired", page);
     const end = rows.at(-1);
     if (end === undefined) break;
+    let lines = 0;
     const withdrawRows = async () => {
       const withdrawn = await withdraw(rows);
-      lines += withdrawn.lines;
+      lines = Math.max(lines, withdrawn.lines);
       return withdrawn;
     };
     totals = addTotals(totals, isDryRun ? totalsOf(rows) : await eraseExpired(storage, rows, now, withdrawRows));
+    allLines += lines;
     last = { after: end.expires_at ?? 0, afterNo: end.no };
   }
   if (!isDryRun && totals.memories > 0) await forgetErased(storage);
-  return withLines(reportOf(totals), lines);
+  return withLines(reportOf(totals), allLines);
 }
 
 /** A memory that was saved again meanwhile may live longer: each is read again with its guard. */

@@ -14,15 +14,8 @@ import { touchMemory, undoSupersession } from "./change.ts";
 import { clearScope, deleteMemory, sweepExpired } from "./erase.ts";
 import { factKey, subjectKey } from "./fact.ts";
 import { checkFact } from "./new-fact.ts";
-import {
-  explainPromotion,
-  type PromotionStores,
-  promoteMemories,
-  setPin,
-  undoPromotion,
-  type Withdrawal,
-  withdrawLines,
-} from "./promotion/promote.ts";
+import { explainPromotion, type PromotionStores, promoteMemories, setPin, undoPromotion } from "./promotion/promote.ts";
+import { ALL_NUMBERS, type Withdrawal, withdrawLines } from "./promotion/withdraw.ts";
 import { agentOf, changeOf, memoryOf } from "./rows.ts";
 import { saveFact } from "./save.ts";
 import { findMemory, findScope, needMemory } from "./scopes.ts";
@@ -46,9 +39,9 @@ export function createMemory(storage: Storage, payloads: Payloads): Memories {
     history: (id, options) => listChanges(storage, id, options),
     touch: (id, options) => touchMemory(storage, id, options),
     undo: (id, scope) => undoSupersession(storage, id, scope),
-    delete: (id, scope) => deleteMemory(storage, scope, id, () => withdrawLines(stores, scope, (row) => row.id === id)),
-    clear: (scope) => clearScope(storage, scope, () => withdrawLines(stores, scope, () => true)),
-    deleteExpired: ({ dryRun }) => sweepExpired(storage, dryRun, (rows) => withdrawExpired(stores, rows)),
+    delete: (id, scope) => deleteMemory(storage, scope, id, (row) => withdrawRows(stores, [row])),
+    clear: (scope) => clearScope(storage, scope, () => withdrawLines(stores, scope, ALL_NUMBERS)),
+    deleteExpired: ({ dryRun }) => sweepExpired(storage, dryRun, (rows) => withdrawRows(stores, rows)),
     scopes: (options) => listScopes(storage, options),
     status: async () => {
       const [totals] = await storage.query("memory.status", { now: storage.environment.now() });
@@ -57,13 +50,14 @@ export function createMemory(storage: Storage, payloads: Payloads): Memories {
   });
 }
 
-async function withdrawExpired(stores: PromotionStores, rows: readonly MemoryRow[]): Promise<Withdrawal> {
-  const ids = new Set(rows.map(({ id }) => id));
+async function withdrawRows(stores: PromotionStores, rows: readonly MemoryRow[]): Promise<Withdrawal> {
+  const numbers = new Set(rows.map(({ no }) => no));
+  const erased = { from: Math.min(...numbers), to: Math.max(...numbers), has: (no: number) => numbers.has(no) };
   const scopes = new Map(rows.map(({ scope_no: no, namespace, agent }) => [no, { namespace, agent }]));
   let lines = 0;
   const guards: Guard[] = [];
   for (const scope of scopes.values()) {
-    const withdrawn = await withdrawLines(stores, scope, ({ id }) => ids.has(id));
+    const withdrawn = await withdrawLines(stores, scope, erased);
     lines += withdrawn.lines;
     guards.push(...withdrawn.guards);
   }

@@ -41,6 +41,13 @@ export interface MemoryChangeRow {
   readonly run: string | null;
 }
 
+export interface PlacementRow {
+  readonly no: number;
+  readonly id: string;
+  readonly content: Uint8Array;
+  readonly block: string;
+}
+
 /** What an erasure of a scope removes. */
 export interface MemoryTotals {
   readonly memories: number;
@@ -84,6 +91,8 @@ export interface MemoryQueries {
   "memory.changes.oldest": Read<MemoryChangesParams, MemoryChangeRow>;
   /** Of memories with these numbers, the last change of each kind that matters for promotion. */
   "memories.promotions": Read<{ scope: number; after: number; upTo: number }, MemoryChangeRow>;
+  /** Memories with these numbers, each with every block into which a promotion ever put it. */
+  "memories.placements": Read<{ scope: number; after: number; upTo: number }, PlacementRow>;
   /** Numbers of a scope's memories in their order. */
   "memories.numbers": Read<{ scope: number; after: number; limit: number }, { readonly no: number }>;
   /** Some memories of a scope, as the text index needs them; `items` is a JSON array of their numbers. */

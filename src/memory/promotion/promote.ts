@@ -12,16 +12,16 @@ import type {
   PromotionExplanation,
   PromotionReport,
 } from "../../contracts/promotion.ts";
-import type { Guard, Write } from "../../contracts/storage/commit.ts";
+import type { Write } from "../../contracts/storage/commit.ts";
 import type { MemoryRow } from "../../contracts/storage/memory-queries.ts";
 import type { Payloads, Prepare } from "../../contracts/storage/payloads.ts";
 import type { Storage } from "../../contracts/storage/storage.ts";
 import { type Decision, decide } from "../../core/decide.ts";
-import { insertChange, putMemory, versionGuard, writable } from "../rows.ts";
+import { insertChange, isExpired, putMemory, versionGuard, writable } from "../rows.ts";
 import { findScope, type NamedScope, noMemory, scopeGuard } from "../scopes.ts";
 import { type BlockPlan, type Candidate, planBlock } from "./plan.ts";
 import { NEEDED_SCORE, scoreMemory, shownScore } from "./score.ts";
-import { hasPromotionBlocks, readSituation, type Situation, type TrackedMemory } from "./situation.ts";
+import { readSituation, type Situation, type TrackedMemory } from "./situation.ts";
 
 export interface PromotionStores {
   readonly storage: Storage;
@@ -51,12 +51,16 @@ export async function undoPromotion(stores: PromotionStores, scope: NamedScope):
     const last = lastPromotion(situation);
     if (last.length === 0) throw nothingToUndo(scope);
     const undone = new Set(last.map(({ row }) => row.id));
+    const { memories, at } = situation;
+    const expired = new Set(memories.filter(({ row }) => isExpired(row, at)).map(({ row }) => row.id));
     const plans = situation.blocks.map(({ block, label }) => {
       const all = candidatesFor(situation, label);
       // What is in the block and was not changed by the promotion stays as it is.
       const candidates = all.flatMap((one): Candidate[] => {
-        if (undone.has(one.id)) return [{ ...one, isPinned: true, excluded: one.isInBlock ? "undone" : null }];
-        return one.isInBlock ? [{ ...one, isPinned: true, excluded: null }] : [];
+        // No read finds what has expired: its line does not come back.
+        const excluded = expired.has(one.id) ? "ended" : null;
+        if (undone.has(one.id)) return [{ ...one, isPinned: true, excluded: one.isInBlock ? "undone" : excluded }];
+        return one.isInBlock ? [{ ...one, isPinned: true, excluded }] : [];
       });
       return { block, label, plan: planBlock(block.value, block.limit, candidates) };
     });
@@ -64,52 +68,6 @@ export async function undoPromotion(stores: PromotionStores, scope: NamedScope):
   });
   if (report === null) throw nothingToUndo(scope);
   return report;
-}
-
-/** What was removed from blocks before an erasure, and what the erasure relies on: that no promotion has changed them since. */
-export interface Withdrawal {
-  readonly lines: number;
-  readonly guards: readonly Guard[];
-}
-
-const NO_LINES: Withdrawal = { lines: 0, guards: [] };
-
-/**
- * Removes the lines of memories that are about to be erased, in a commit of its own before the erasure: erased words are in no
- * block then. Older versions of the blocks still have them.
- */
-export async function withdrawLines(
-  stores: PromotionStores,
-  scope: NamedScope,
-  isErased: (row: MemoryRow) => boolean,
-): Promise<Withdrawal> {
-  // Promotion needs an agent, and is off for most of them.
-  if (scope.agent === "" || !(await hasPromotionBlocks(stores.storage, scope.agent))) return NO_LINES;
-  for (let lines = 0; ; ) {
-    const { removed, guards } = await withdrawOnce(stores, scope, isErased);
-    if (removed === 0) return { lines, guards };
-    lines += removed;
-  }
-}
-
-async function withdrawOnce(
-  stores: PromotionStores,
-  scope: NamedScope,
-  isErased: (row: MemoryRow) => boolean,
-): Promise<{ readonly removed: number; readonly guards: readonly Guard[] }> {
-  let guards: readonly Guard[] = [];
-  const report = await change(stores, scope, async (situation) => {
-    guards = situation.blocks.map(({ block }) => blockGuard(block.id, block.version));
-    const erased = new Set(situation.memories.filter(({ row }) => isErased(row)).map(({ row }) => row.id));
-    const plans = situation.blocks.map(({ block, label }) => {
-      const candidates = candidatesFor(situation, label)
-        .filter(({ isInBlock }) => isInBlock)
-        .map((one): Candidate => ({ ...one, isPinned: true, excluded: erased.has(one.id) ? "ended" : null }));
-      return { block, label, plan: planBlock(block.value, block.limit, candidates) };
-    });
-    return { plans, isDryRun: false };
-  });
-  return { removed: report?.demoted.filter(({ reason }) => reason === "ended").length ?? 0, guards };
 }
 
 /** The memories that the newest promotion moved, and that were not moved since. */
@@ -222,7 +180,12 @@ function movesOf(plan: BlockPlan, block: string, isUndo: boolean): readonly Memo
 }
 
 /** Each change is a version of the memory. */
-function changeRows(row: MemoryRow, changes: readonly ChangeKind[], at: number, by: string | null): readonly Write[] {
+export function changeRows(
+  row: MemoryRow,
+  changes: readonly ChangeKind[],
+  at: number,
+  by: string | null,
+): readonly Write[] {
   const next = { ...writable(row), version: row.version + changes.length };
   return [
     putMemory(next),

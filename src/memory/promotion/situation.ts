@@ -38,11 +38,6 @@ export interface Situation {
   readonly memories: readonly TrackedMemory[];
 }
 
-export async function hasPromotionBlocks(storage: Storage, agent: string): Promise<boolean> {
-  const rows = await storage.query("blocks.load", { agent });
-  return rows.some(({ label }) => LABELS.some((one) => one === label));
-}
-
 const PAGE = 1000;
 /** Also expired ones: nothing has expired at the time 0. */
 const EVERY = { now: 0, kind: null, all: 1 };

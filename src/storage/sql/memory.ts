@@ -89,6 +89,10 @@ export const queries = () => ({
     "ON c.memory_id = m.id WHERE m.scope_no = :scope AND m.no > :after AND m.no <= :upTo AND c.change IN " +
     "('saved', 'touched', 'promoted', 'demoted', 'withdrawn', 'pinned', 'unpinned') GROUP BY c.memory_id, c.change) g " +
     "JOIN memory_changes h ON h.memory_id = g.memory_id AND h.version = g.version",
+  "memories.placements":
+    "SELECT DISTINCT m.no, m.id, m.content, c.by_id AS block FROM memories m JOIN memory_changes c ON c.memory_id = m.id " +
+    "WHERE m.scope_no = :scope AND m.no > :after AND m.no <= :upTo AND c.change = 'promoted' AND c.by_id IS NOT NULL " +
+    "ORDER BY m.no, c.by_id",
   "memories.numbers":
     "SELECT m.no FROM memories m WHERE m.scope_no = :scope AND m.no > :after ORDER BY m.no LIMIT :limit",
   "memories.texts":

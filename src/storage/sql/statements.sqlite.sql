@@ -792,6 +792,8 @@ WITH RECURSIVE fact (id, superseded_by) AS (SELECT m.id, m.superseded_by FROM me
 WITH RECURSIVE fact (id, superseded_by) AS (SELECT m.id, m.superseded_by FROM memories m WHERE m.id = ? AND m.scope_no = ? UNION SELECT n.id, n.superseded_by FROM fact f JOIN memories n ON n.id = f.superseded_by OR n.superseded_by = f.id) SELECT h.no, h.memory_id, h.version, h.change, h.at, h.by_id, h.session, h.message, h.run FROM fact f JOIN memories m ON m.id = f.id JOIN memory_changes h ON h.memory_id = f.id WHERE h.no > ? AND (m.expires_at IS NULL OR m.expires_at > ?) ORDER BY h.no LIMIT CAST(? AS INTEGER);
 -- memories.promotions
 SELECT h.no, h.memory_id, h.version, h.change, h.at, h.by_id, h.session, h.message, h.run FROM (SELECT c.memory_id, max(c.version) AS version FROM memories m JOIN memory_changes c ON c.memory_id = m.id WHERE m.scope_no = ? AND m.no > ? AND m.no <= ? AND c.change IN ('saved', 'touched', 'promoted', 'demoted', 'withdrawn', 'pinned', 'unpinned') GROUP BY c.memory_id, c.change) g JOIN memory_changes h ON h.memory_id = g.memory_id AND h.version = g.version;
+-- memories.placements
+SELECT DISTINCT m.no, m.id, m.content, c.by_id AS block FROM memories m JOIN memory_changes c ON c.memory_id = m.id WHERE m.scope_no = ? AND m.no > ? AND m.no <= ? AND c.change = 'promoted' AND c.by_id IS NOT NULL ORDER BY m.no, c.by_id;
 -- memories.numbers
 SELECT m.no FROM memories m WHERE m.scope_no = ? AND m.no > ? ORDER BY m.no LIMIT CAST(? AS INTEGER);
 -- memories.texts

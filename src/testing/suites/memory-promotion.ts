@@ -283,6 +283,55 @@ export const promotionCases: readonly Case[] = [
     },
   ),
 
+  prove(
+    "ME5 LG6 an erasure reaches blocks that are read-only, have another label or another agent, and counts lines that were taken back",
+    WITH_CLOCK,
+    async (nouns) => {
+      const { memory, agents } = nouns;
+      await withBlocks(nouns);
+      const first = await important("the first secret", memory);
+      await memory.promote(ADA);
+      const facts = present(await agents.getBlock("ada", "facts"));
+      await agents.saveBlocks("ada", [{ ...facts, readOnly: true }]);
+      assert.deepEqual((await memory.delete(first.id, ADA)).kept, { blockLines: 1 });
+      assert.doesNotMatch(await read(nouns), /secret/);
+
+      await agents.saveBlocks("ada", [{ id: facts.id, label: "facts", readOnly: false }]);
+      const second = await important("the second secret", memory);
+      await memory.promote(ADA);
+      await agents.create({ id: "eve", name: "Eve" });
+      await agents.shareBlock("ada", "facts", "eve");
+      await agents.saveBlocks("ada", [{ label: "other", value: "x" }]);
+      assert.match(present(await agents.getBlock("eve", "facts")).value, /second secret/);
+      assert.deepEqual((await memory.clear(ADA)).kept, { blockLines: 1 });
+      assert.doesNotMatch(present(await agents.getBlock("eve", "facts")).value, /secret/);
+      assert.equal(await memory.get(second.id, ADA), null);
+
+      await agents.saveBlocks("ada", [{ label: "facts", value: "" }]);
+      const third = await important("the third secret", memory);
+      await memory.promote(ADA);
+      await memory.undoPromotion(ADA);
+      assert.deepEqual((await memory.delete(third.id, ADA)).kept, { blockLines: 1 });
+    },
+  ),
+
+  prove(
+    "ME5 ME2 a promotion that is taken back brings no line of an expired memory back",
+    WITH_CLOCK,
+    async (nouns) => {
+      const { memory, clock } = nouns;
+      await withBlocks(nouns);
+      await important("for a minute", memory, { ttlMs: 60_000 });
+      await memory.promote(ADA);
+      await clock.advance(61_000);
+      await important("for ever", memory);
+      await memory.promote(ADA);
+      assert.equal(await read(nouns), "- for ever");
+      await memory.undoPromotion(ADA);
+      assert.equal(await read(nouns), "");
+    },
+  ),
+
   prove("ME5 promotions and edits at once lose nothing, and put each line once", ANOTHER, async (nouns) => {
     const other = await nouns.another();
     await withBlocks(nouns, 5000);
