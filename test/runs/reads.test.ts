@@ -15,7 +15,7 @@ import type { Message } from "../../src/contracts/messages.ts";
 import type { WorkerNote } from "../../src/contracts/workers.ts";
 import { open } from "../../src/open.ts";
 import { adjustableEnvironment } from "../../src/testing/environment.ts";
-import { postgresUrl } from "../engines.ts";
+import { takeSchema } from "../schemas.ts";
 
 const AGENTS = ["ada", "eve"] as const;
 /** Each inherits from the one before; the run works in the last. */
@@ -269,18 +269,18 @@ function interrupted(read: (it: Iteration) => Promise<ReadResults>, seen: ReadRe
 }
 
 const PLACES = [
-  { name: "sqlite", url: inFolder, runs: 40, longRuns: 3000 },
-  { name: "postgres", url: inSchema, runs: 8, longRuns: 400 },
+  { name: "sqlite", url: inFolder, runs: 25, longRuns: 3000 },
+  { name: "postgres", url: inSchema, runs: 5, longRuns: 400 },
 ] as const;
 
 async function inFolder() {
   const folder = mkdtempSync(path.join(tmpdir(), "holdfast-reads-"));
-  return { url: path.join(folder, "store.db"), end: () => rmSync(folder, { recursive: true, force: true }) };
+  return { url: path.join(folder, "store.db"), end: async () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 async function inSchema() {
-  const schema = `reads_${process.pid}_${Math.random().toString(36).slice(2)}`;
-  return { url: `${postgresUrl()}?schema=${schema}`, end: () => {} };
+  const { url, leave } = await takeSchema();
+  return { url, end: leave };
 }
 
 describe.each(PLACES)("recorded reads on $name", ({ url, runs, longRuns }) => {
@@ -296,7 +296,7 @@ describe.each(PLACES)("recorded reads on $name", ({ url, runs, longRuns }) => {
             await new ReadScenarioRunner(hf, (ms) => environment.jump(ms)).play(given);
           } finally {
             await hf.close();
-            place.end();
+            await place.end();
           }
         }),
         { numRuns: IS_LONG ? longRuns : runs, endOnFailure: false },
