@@ -5,7 +5,7 @@ import type { Storage } from "../../contracts/storage/storage.ts";
 import type { TextLanguage } from "../text/stem.ts";
 import type { PendingUnit } from "./pending.ts";
 import type { IndexKind } from "./reader.ts";
-import type { IndexSource, PendingCache, SourceItem } from "./source.ts";
+import type { IndexSource, PendingCache, PendingUnits, SourceItem } from "./source.ts";
 import { StaleSnapshot } from "./stale.ts";
 import type { IndexState, SegmentRecord } from "./state.ts";
 import { damagedIndex, readState } from "./structure.ts";
@@ -53,7 +53,7 @@ export class StoredItemSource implements IndexSource {
   }
 
   /** An item that may have been changed under its number is cut again if its text is another one. */
-  async readPending(state: IndexState, cache: PendingCache): Promise<readonly PendingUnit[]> {
+  async readPending(state: IndexState, cache: PendingCache): Promise<PendingUnits> {
     await this.#requirePlaced(state);
     const units: PendingUnit[] = [];
     const kept = new Set<string>();
@@ -75,7 +75,7 @@ export class StoredItemSource implements IndexSource {
       }
     }
     cache.keep(kept);
-    return units;
+    return { units, state: null };
   }
 
   /** What took the place of an item that is gone is not in the list: it is read again. One that cannot be read is left out. */

@@ -3,11 +3,12 @@
 
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Write } from "../../contracts/storage/commit.ts";
+import { PENDING_MAX } from "../../contracts/storage/index-queries.ts";
 import { toHex } from "../../core/bytes.ts";
 import type { TextLanguage } from "../text/stem.ts";
 import { type MessageReader, type NumberedItem, type NumberRange, readMessages } from "./message-rows.ts";
 import type { PendingUnit } from "./pending.ts";
-import type { IndexSource, PendingCache, SourceItem } from "./source.ts";
+import type { IndexSource, PendingCache, PendingUnits, SourceItem } from "./source.ts";
 import type { IndexState, SegmentRecord } from "./state.ts";
 import { readState } from "./structure.ts";
 
@@ -30,16 +31,39 @@ export class MessageSource implements IndexSource {
 
   async countPending(state: IndexState, most: number): Promise<number> {
     let count = 0;
-    for (const range of pendingRanges(state)) count += (await this.#readKeys(range, most - count)).length;
-    return count;
+    for (const range of pendingRanges(state)) {
+      if (count >= most) return most;
+      // The state has counted what is behind all segments, up to PENDING_MAX.
+      const isCounted = range.after === state.indexed && most <= PENDING_MAX;
+      count += isCounted ? state.pending : (await this.#readKeys(range, most - count)).length;
+    }
+    return Math.min(count, most);
   }
 
-  async readPending(state: IndexState, cache: PendingCache): Promise<readonly PendingUnit[]> {
+  async readPending(state: IndexState, cache: PendingCache, before: PendingUnits | null): Promise<PendingUnits> {
+    return (before === null ? null : await this.#readAdded(state, cache, before)) ?? this.#readAll(state, cache);
+  }
+
+  /** What was added after an earlier state of the same epoch; null: not only that has changed. */
+  async #readAdded(state: IndexState, cache: PendingCache, before: PendingUnits): Promise<PendingUnits | null> {
+    const known = before.state;
+    if (known === null || known.epoch !== state.epoch || state.pending >= PENDING_MAX) return null;
+    const added = await this.#readKeys({ after: known.newest, upTo: END }, PENDING_MAX);
+    // An event that became visible late has a number in between.
+    if (known.pending + added.length !== state.pending) return null;
+    const units = await this.#cutMissing(new Map(added.map(({ no, key }) => [no, key])), cache);
+    return { units: [...before.units, ...units], state };
+  }
+
+  async #readAll(state: IndexState, cache: PendingCache): Promise<PendingUnits> {
     const units: PendingUnit[] = [];
+    let count = 0;
     const kept = new Set<string>();
     for (const range of pendingRanges(state)) {
       const missing = new Map<number, string>();
-      for (const { no, key } of await this.#readKeys(range, END)) {
+      const keys = await this.#readKeys(range, END);
+      if (range.after === state.indexed) count = keys.length;
+      for (const { no, key } of keys) {
         kept.add(key);
         const known = cache.get(key);
         if (known === undefined) missing.set(no, key);
@@ -48,7 +72,7 @@ export class MessageSource implements IndexSource {
       for (const unit of await this.#cutMissing(missing, cache)) units.push(unit);
     }
     cache.keep(kept);
-    return units;
+    return { units, state: count === state.pending ? state : null };
   }
 
   async #cutMissing(missing: ReadonlyMap<number, string>, cache: PendingCache): Promise<readonly PendingUnit[]> {

@@ -69,7 +69,7 @@ function createTable(all: UnitTable, groupNumber: number): GroupTable | null {
   }
   const isFarLinked = new Uint8Array(count);
   return {
-    units: { count, item, part, words, minutes, flags, isFarLinked, ...groupByItem(item) },
+    units: { count, item, part, words, minutes, flags, isFarLinked, ...groupByItem(item, words) },
     runs,
     lists: new WeakMap(),
   };
@@ -89,22 +89,29 @@ function findRuns({ count, group: groups }: UnitTable, group: number): readonly 
 }
 
 /** An item is in one segment, or pending: its units follow one another. */
-function groupByItem(item: Uint32Array): Pick<UnitTable, "group" | "groupNumbers" | "previous" | "next"> {
+function groupByItem(
+  item: Uint32Array,
+  words: Uint16Array,
+): Pick<UnitTable, "group" | "groupNumbers" | "groupWords" | "previous" | "next"> {
   const count = item.length;
   const group = new Int32Array(count);
   const previous = new Int32Array(count).fill(-1);
   const next = new Int32Array(count).fill(-1);
   const numbers: number[] = [];
+  const wordsOf: number[] = [];
   for (let unit = 0; unit < count; unit++) {
     if (unit > 0 && item[unit] === item[unit - 1]) {
       previous[unit] = unit - 1;
       next[unit - 1] = unit;
     } else {
       numbers.push(item[unit] ?? 0);
+      wordsOf.push(0);
     }
-    group[unit] = numbers.length - 1;
+    const index = numbers.length - 1;
+    group[unit] = index;
+    wordsOf[index] = (wordsOf[index] ?? 0) + (words[unit] ?? 0);
   }
-  return { group, groupNumbers: Float64Array.from(numbers), previous, next };
+  return { group, groupNumbers: Float64Array.from(numbers), groupWords: Float64Array.from(wordsOf), previous, next };
 }
 
 function postingsIn(list: PostingList, { runs, lists }: GroupTable): PostingList {

@@ -1,17 +1,11 @@
 // A snapshot is made of parts: segments, and what is not in a segment yet. Each part has its own unit numbers; the snapshot numbers
 // the units of its parts one after the other.
 
+import { appendUnits, type JoinedUnits, joinUnits } from "./join-units.ts";
 import { PostingCache } from "./posting-cache.ts";
-import {
-  FIELD_MARK,
-  type IndexKind,
-  type IndexSnapshot,
-  type PostingList,
-  PREFIX_TERMS_READ_MAX,
-  type UnitTable,
-} from "./reader.ts";
+import { FIELD_MARK, type IndexKind, type IndexSnapshot, type PostingList, PREFIX_TERMS_READ_MAX } from "./reader.ts";
 import { compareTerms } from "./terms.ts";
-import { joinUnits, type UnitColumns } from "./unit-columns.ts";
+import type { UnitColumns } from "./unit-columns.ts";
 
 /** The postings of a term in one part: unit numbers of the part, ascending. */
 export interface PartPostings {
@@ -33,23 +27,52 @@ export interface SnapshotPart {
   readTerms(prefix: string, limit: number): Promise<readonly TermCount[]>;
 }
 
-export function joinParts(kind: IndexKind, parts: readonly SnapshotPart[]): IndexSnapshot {
-  const cache = new PostingCache();
+/** The segments of a snapshot. Snapshots that differ in what is pending alone share them, with the postings that were read. */
+export class StoredParts {
+  readonly parts: readonly SnapshotPart[];
+  readonly units: JoinedUnits;
+  readonly #lists = new PostingCache();
+
+  constructor(parts: readonly SnapshotPart[]) {
+    this.parts = parts;
+    this.units = joinUnits(parts.map(({ columns }) => columns));
+  }
+
+  has(parts: readonly SnapshotPart[]): boolean {
+    return parts.length === this.parts.length && parts.every((part, at) => part.columns === this.parts[at]?.columns);
+  }
+
+  /** In the order of the terms. */
+  readPostings(terms: readonly string[]): Promise<readonly PostingList[]> {
+    return readThrough(this.#lists, terms, async (missing) => {
+      const found = await Promise.all(this.parts.map((part) => part.readPostings(missing)));
+      return missing.map((term, at) => joinPostings(term, this.parts, (part) => found[part]?.[at] ?? null));
+    });
+  }
+}
+
+async function readThrough(
+  cache: PostingCache,
+  terms: readonly string[],
+  read: (missing: readonly string[]) => Promise<readonly PostingList[]>,
+): Promise<readonly PostingList[]> {
+  const lists = new Map(terms.map((term) => [term, cache.get(term)]));
+  const missing = [...lists.keys()].filter((term) => lists.get(term) === undefined);
+  for (const list of missing.length === 0 ? [] : await read(missing)) {
+    cache.add(list);
+    lists.set(list.term, list);
+  }
+  return terms.map((term) => lists.get(term) ?? joinPostings(term, [], () => null));
+}
+
+/** `pending` is what is in no segment; its units come last. */
+export function joinParts(kind: IndexKind, stored: StoredParts, pending: SnapshotPart | null): IndexSnapshot {
+  const parts = pending === null ? stored.parts : [...stored.parts, pending];
   return {
     kind,
-    units: joinColumns(parts.map(({ columns }) => columns)),
+    units: pending === null ? stored.units.table : appendUnits(stored.units, pending.columns),
     itemCount: parts.reduce((sum, { itemCount }) => sum + itemCount, 0),
-    readPostings: async (terms) => {
-      const lists = new Map(terms.map((term) => [term, cache.get(term)]));
-      const missing = [...lists.keys()].filter((term) => lists.get(term) === undefined);
-      const found = missing.length === 0 ? [] : await Promise.all(parts.map((part) => part.readPostings(missing)));
-      for (const [at, term] of missing.entries()) {
-        const list = joinPostings(term, parts, (part) => found[part]?.[at] ?? null);
-        cache.add(list);
-        lists.set(term, list);
-      }
-      return terms.map((term) => lists.get(term) ?? joinPostings(term, [], () => null));
-    },
+    readPostings: pending === null ? (terms) => stored.readPostings(terms) : readBoth(stored, pending),
     termsWithPrefix: async (prefix, limit) => {
       const counts = new Map<string, number>();
       for (const terms of await Promise.all(parts.map((part) => part.readTerms(prefix, PREFIX_TERMS_READ_MAX)))) {
@@ -65,24 +88,26 @@ export function joinParts(kind: IndexKind, parts: readonly SnapshotPart[]): Inde
   };
 }
 
-interface JoinedTable {
-  readonly of: readonly UnitColumns[];
-  readonly units: UnitTable;
+function readBoth(stored: StoredParts, pending: SnapshotPart): IndexSnapshot["readPostings"] {
+  const cache = new PostingCache();
+  const offset = stored.units.table.count;
+  return (terms) =>
+    readThrough(cache, terms, async (missing) => {
+      const [lists, found] = await Promise.all([stored.readPostings(missing), pending.readPostings(missing)]);
+      return lists.map((list, at) => appendPostings(list, found[at] ?? null, offset));
+    });
 }
 
-const joined = new WeakMap<UnitColumns, JoinedTable>();
-
-/**
- * Searches of an index that has not changed share one table: it is as long as the index, and rankings keep columns of their own
- * for it.
- */
-function joinColumns(columns: readonly UnitColumns[]): UnitTable {
-  const [first] = columns;
-  const known = first === undefined ? undefined : joined.get(first);
-  if (known?.of.length === columns.length && known.of.every((one, at) => one === columns[at])) return known.units;
-  const units = joinUnits(columns);
-  if (first !== undefined) joined.set(first, { of: columns, units });
-  return units;
+function appendPostings(list: PostingList, more: PartPostings | null, offset: number): PostingList {
+  if (more === null) return list;
+  const count = list.count + more.units.length;
+  const units = new Int32Array(count);
+  const impacts = new Uint8Array(count);
+  units.set(list.units);
+  impacts.set(list.impacts);
+  for (const [at, unit] of more.units.entries()) units[list.count + at] = unit + offset;
+  impacts.set(more.impacts, list.count);
+  return { term: list.term, count, units, impacts };
 }
 
 function joinPostings(

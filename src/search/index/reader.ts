@@ -15,6 +15,8 @@ export interface UnitTable {
   readonly group: Int32Array;
   /** The numbers of the groups: numbers of sessions, scopes, documents. */
   readonly groupNumbers: Float64Array;
+  /** By the index of the group: words of all its units. */
+  readonly groupWords: Float64Array;
   /** The units before and after a unit in its group, in the order of items and their passages; -1 at an end. */
   readonly previous: Int32Array;
   readonly next: Int32Array;

@@ -19,8 +19,8 @@ export interface IndexSource {
   readonly kind: IndexKind;
   /** How many items are in no segment, counted up to `most`. */
   countPending(state: IndexState, most: number): Promise<number>;
-  /** The units of all items that are in no segment. */
-  readPending(state: IndexState, cache: PendingCache): Promise<readonly PendingUnit[]>;
+  /** The units of all items that are in no segment. `before` is what was pending in an earlier state, if it is known. */
+  readPending(state: IndexState, cache: PendingCache, before: PendingUnits | null): Promise<PendingUnits>;
   /** Prepares the state for readTail(): null if that is not possible now. */
   settle(state: IndexState): Promise<IndexState | null>;
   /** Items behind all segments, in their order. */
@@ -31,6 +31,13 @@ export interface IndexSource {
   coverWrites(segment: number, items: readonly SourceItem[]): readonly Write[];
   /** Adds rows of index_items that are missing, and removes those that no item has. */
   repairWrites(): readonly Write[];
+}
+
+/** The units that were pending in a state. */
+export interface PendingUnits {
+  readonly units: readonly PendingUnit[];
+  /** null: more may be pending than the state says. */
+  readonly state: IndexState | null;
 }
 
 /** Units of pending items by a key that names one content of one item. */

@@ -6,12 +6,12 @@ import type { Storage } from "../../contracts/storage/storage.ts";
 import type { TimeSlice } from "../../core/time-slice.ts";
 import type { TextLanguage } from "../text/stem.ts";
 import { PageCache } from "./page-cache.ts";
-import { joinParts } from "./parts.ts";
+import { joinParts, StoredParts } from "./parts.ts";
 import { type PendingUnit, pendingPart, unitsOf } from "./pending.ts";
 import type { IndexSnapshot } from "./reader.ts";
 import { type LoadedSegment, loadSegment, segmentPart } from "./segment-part.ts";
 import { searchSlice } from "./slice.ts";
-import type { IndexSource, PendingCache } from "./source.ts";
+import type { IndexSource, PendingCache, PendingUnits } from "./source.ts";
 import { StaleSnapshot } from "./stale.ts";
 import { type IndexState, isSameState, type SegmentRecord } from "./state.ts";
 import { readState } from "./structure.ts";
@@ -26,6 +26,12 @@ export interface IndexReading {
   read<T>(work: (snapshot: IndexSnapshot) => Promise<T>): Promise<T>;
 }
 
+interface OpenedSnapshot {
+  readonly state: IndexState;
+  readonly snapshot: IndexSnapshot;
+  readonly pending: PendingUnits;
+}
+
 export class TextIndex {
   readonly source: IndexSource;
   readonly #storage: Storage;
@@ -34,8 +40,9 @@ export class TextIndex {
   readonly #pages = new PageCache();
   readonly #segments = new Map<number, LoadedSegment>();
   #pending: CachedUnits;
+  #stored: StoredParts | null = null;
   /** The last snapshot: it is opened again while nothing has changed. */
-  #opened: { readonly state: IndexState; readonly snapshot: IndexSnapshot } | null = null;
+  #opened: OpenedSnapshot | null = null;
   /** Counts the calls of forget(). */
   #forgotten = 0;
 
@@ -97,11 +104,21 @@ export class TextIndex {
       parts.push(segmentPart(this.#storage, this.source.kind, await this.#load(record), this.#pages));
     }
     const language = this.#languageOf(state);
-    if (language !== this.#pending.language) this.#pending = this.#emptyCache(language);
-    const pending = await this.source.readPending(state, this.#pending);
-    if (pending.length > 0) parts.push(pendingPart(pending));
-    const snapshot = joinParts(this.source.kind, parts);
-    if (forgotten === this.#forgotten) this.#opened = { state, snapshot };
+    if (language !== this.#pending.language) {
+      this.#pending = this.#emptyCache(language);
+      this.#opened = null;
+    }
+    const pending = await this.source.readPending(state, this.#pending, this.#opened?.pending ?? null);
+    const stored = this.#stored?.has(parts) === true ? this.#stored : new StoredParts(parts);
+    const snapshot = joinParts(
+      this.source.kind,
+      stored,
+      pending.units.length === 0 ? null : pendingPart(pending.units),
+    );
+    if (forgotten === this.#forgotten) {
+      this.#stored = stored;
+      this.#opened = { state, snapshot, pending };
+    }
     return snapshot;
   }
 
@@ -144,6 +161,7 @@ export class TextIndex {
   forget(): void {
     this.#forgotten += 1;
     this.#opened = null;
+    this.#stored = null;
     this.#pages.clear();
     this.#segments.clear();
     this.#pending = this.#emptyCache(this.#pending.language);

@@ -26,6 +26,7 @@ export function createUnitTable(records: readonly UnitRecord[]): UnitTable {
     count,
     group: new Int32Array(count),
     groupNumbers: Float64Array.from(groups.keys()),
+    groupWords: new Float64Array(groups.size),
     previous: new Int32Array(count).fill(-1),
     next: new Int32Array(count).fill(-1),
     isFarLinked: new Uint8Array(count),
@@ -36,7 +37,9 @@ export function createUnitTable(records: readonly UnitRecord[]): UnitTable {
     flags: new Uint8Array(count),
   };
   for (const [unit, record] of records.entries()) {
-    table.group[unit] = groups.get(record.group) ?? 0;
+    const index = groups.get(record.group) ?? 0;
+    table.group[unit] = index;
+    table.groupWords[index] = (table.groupWords[index] ?? 0) + record.words;
     table.item[unit] = record.item;
     table.part[unit] = record.part;
     table.words[unit] = record.words;

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { exhaustiveRanking } from "../../../test/exhaustive-ranking.ts";
+import { snapshotOfParts } from "../../../test/index-parts.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { TimeSlice } from "../../core/time-slice.ts";
 import { isLong } from "../../testing/scale.ts";
 import { createNaiveIndex } from "../index/naive-index.ts";
-import { joinParts } from "../index/parts.ts";
-import { type PendingUnit, pendingPart, unitsOf } from "../index/pending.ts";
+import { type PendingUnit, unitsOf } from "../index/pending.ts";
 import { fieldTerm, type IndexKind, type IndexSnapshot } from "../index/reader.ts";
 import type { IndexItem } from "../index/units.ts";
 import { parseQuery, toIndexQuery } from "../text/query.ts";
@@ -152,7 +152,7 @@ test("ME11 the best of many items in several parts of an index are those of scor
           const part = parts[next(10) === 0 ? next(parts.length) : Math.floor((index * parts.length) / 500)];
           part?.push(...(await unitsOf(item, "english", slice)));
         }
-        const snapshot = joinParts(kind, parts.map(pendingPart));
+        const snapshot = snapshotOfParts(kind, parts);
         const query = wanted.join(" ");
         const expected = await exhaustiveRanking(snapshot, toIndexQuery(parseQuery(query, []), "english"), chosen);
         expect(await best(snapshot, query, limit, chosen)).toEqual(expected.slice(0, limit));

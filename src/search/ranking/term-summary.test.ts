@@ -1,11 +1,11 @@
 // No unit has more of a term than the bound of its block says, wherever the units around it are in the index.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { snapshotOfParts } from "../../../test/index-parts.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { runAtOnce, TimeSlice } from "../../core/time-slice.ts";
 import { isLong } from "../../testing/scale.ts";
-import { joinParts } from "../index/parts.ts";
-import { type PendingUnit, pendingPart, unitsOf } from "../index/pending.ts";
+import { type PendingUnit, unitsOf } from "../index/pending.ts";
 import { blockOf } from "./blocks.ts";
 import { takeScratch } from "./scratch.ts";
 import { summarizeTerm, unitsAround } from "./term-summary.ts";
@@ -26,7 +26,7 @@ test("ME11 a block's bound is no less than what a term gives to any of its units
         const part = parts[isInOrder ? Math.floor((item * parts.length) / 201) : next(parts.length)];
         part?.push(...(await unitsOf(one, "english", slice)));
       }
-      const { units, readPostings } = joinParts("messages", parts.map(pendingPart));
+      const { units, readPostings } = snapshotOfParts("messages", parts);
       const [list] = await readPostings(["ship"]);
       if (list === undefined) throw new Error("bug");
       const { blocks, bounds } = runAtOnce(summarizeTerm(units, list, weights, takeScratch(units)));

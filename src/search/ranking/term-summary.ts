@@ -32,7 +32,7 @@ export function* summarizeTerm(
   known.set(units, ofTable);
   const found = ofTable.get(list);
   if (found?.weights === weights) return found;
-  const halves = weights.group === 0 ? null : yield* groupHalves(units);
+  const halves = weights.group === 0 ? null : groupHalves(units);
   for (let from = 0; from < list.count; from += POSTINGS_PER_STEP) {
     const to = Math.min(list.count, from + POSTINGS_PER_STEP);
     addToBlocks(units, list, from, to, weights, scratch);
