@@ -29,7 +29,7 @@ export function checkEmbedder(value: unknown, what = "embedder"): CheckedEmbedde
 export async function embedTexts(
   embedder: CheckedEmbedder,
   texts: readonly string[],
-  options: EmbedOptions,
+  options: Required<EmbedOptions>,
 ): Promise<readonly Float32Array[]> {
   const vectors: Float32Array[] = [];
   for (let start = 0; start < texts.length; start += embedder.maxBatch) {
@@ -41,7 +41,7 @@ export async function embedTexts(
 async function embedBatch(
   embedder: CheckedEmbedder,
   texts: readonly string[],
-  options: EmbedOptions,
+  options: Required<EmbedOptions>,
 ): Promise<readonly Float32Array[]> {
   const { signal } = options;
   const answer = await untilAborted(signal, async () => embedder.embed(texts, options)).catch((thrown: unknown) => {

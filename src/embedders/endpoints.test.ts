@@ -42,6 +42,8 @@ test("EM2 speaks OpenAI's API, in batches, and sorts the vectors by the index of
   });
   expect(first?.body).toEqual({ model: "m", input: ["one", "two"], encoding_format: "float" });
   expect(second?.body.input).toEqual(["three"]);
+  // A caller of its own need not give a signal.
+  expect(await embedder.embed(["one"], { kind: "query" })).toEqual(expected("one"));
 });
 
 test("EM2 splits requests also by their characters", async () => {

@@ -135,17 +135,17 @@ const BATCH_CHARS = 250_000;
 /** An embedder that sends each batch as one request. */
 export function embedderOf(
   settings: EmbedderSettings,
-  embed: (texts: readonly string[], options: EmbedOptions) => ReturnType<Embedder["embed"]>,
+  embed: (texts: readonly string[], options: Required<EmbedOptions>) => ReturnType<Embedder["embed"]>,
 ): Embedder {
   const { id, dimensions, maxBatch, prepare } = settings;
   return {
     id,
     dimensions,
     maxBatch,
-    embed: async (texts, options) => {
+    embed: async (texts, { kind, signal = new AbortController().signal }) => {
       const vectors: (Float32Array | readonly number[])[] = [];
-      const prepared = texts.map((text) => prepare(text, options.kind));
-      for (const batch of batchesOf(prepared, maxBatch)) vectors.push(...(await embed(batch, options)));
+      const prepared = texts.map((text) => prepare(text, kind));
+      for (const batch of batchesOf(prepared, maxBatch)) vectors.push(...(await embed(batch, { kind, signal })));
       return vectors;
     },
   };

@@ -13,9 +13,9 @@ export const gc: Command = {
   usage: ["gc [--dry-run | --vacuum]"],
   description:
     "Deletes expired captures, as holdfast captures sweep does, and expired memories. Then it " +
-    "frees expired blobs that are not pinned and that no row refers to. gc works in epochs: every run is one epoch, and the third " +
-    "run after a blob expired frees it, so that a writer that stores the same bytes meanwhile never " +
-    "loses them. gc is safe while writers run; run it regularly. A dry run shows what later runs can free. " +
+    "frees expired blobs that are not pinned and that no row refers to. The third gc after a blob expired frees it, " +
+    "so that a writer that stores the same bytes meanwhile never loses them. gc is safe while writers run; run it regularly. " +
+    "A dry run shows what later runs can free. " +
     "--vacuum then rewrites the whole database, which also removes copies of erased rows from the engine's unused " +
     "pages. That needs space for a second copy, on SQLite up to two, and all writers wait until it is " +
     "done; do it after erasing content that must leave no trace, or now and then.",
@@ -26,7 +26,7 @@ export const gc: Command = {
   operands: [],
   examples: [
     { command: "holdfast gc --dry-run", does: "what can be reclaimed?" },
-    { command: "holdfast gc", does: "one epoch; three of them free what has expired" },
+    { command: "holdfast gc", does: "the third one frees what has expired before the first" },
     { command: "holdfast gc --vacuum", does: "also remove all traces of erased rows" },
   ],
   next: "holdfast stats shows the size of the store.",
@@ -38,7 +38,7 @@ export const gc: Command = {
     const captures = await holdfast.captures.deleteExpired({ dryRun });
     const memories = (await holdfast.memory.deleteExpired({ dryRun })).removed.memories ?? 0;
     const report = await holdfast.blobs.gc({ dryRun, vacuum });
-    const text = vacuum ? `The database was rewritten. ${EPOCHS}` : EPOCHS;
+    const text = vacuum ? `The database was rewritten. ${WHEN_FREED}` : WHEN_FREED;
     await output.answer({ ...report, captures, memories }, () => [
       ...lines(report, { captures, memories }, { ...output.frame, indent: 2 }),
       "",
@@ -49,7 +49,7 @@ export const gc: Command = {
 };
 
 const WIDEST = 80;
-const EPOCHS = "gc works in epochs: every run is one epoch, and the third run after a blob expired frees it.";
+const WHEN_FREED = "The third gc after a blob expired frees it.";
 
 interface ExpiredRows {
   readonly captures: CapturesRemoved;
