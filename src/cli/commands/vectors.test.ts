@@ -1,5 +1,5 @@
 // holdfast vectors on a real store: documents in, matches out, what a mistake says, and that erased is gone.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -55,7 +55,8 @@ test("a mistake is named, with what to do", async () => {
   const mistakes: readonly (readonly [argv: readonly string[], code: number, says: string])[] = [
     [["search", "other", "[1]"], EXIT.refused, "1 numbers"],
     [["search", "other", '["1"]'], EXIT.usage, "list of numbers"],
-    [["search", "other", "tea"], EXIT.usage, "is not JSON"],
+    [["search", "other", "[1,"], EXIT.usage, "is not JSON"],
+    [["add", "other", "notes.txt"], EXIT.usage, "there is no file notes.txt"],
     [["search", "missing", "[1]"], EXIT.notFound, "`holdfast vectors` lists all collections"],
     [["search", "other", "[1, 2]", "--filter", '{"a":{"like":1}}'], EXIT.usage, "eq, ne, in"],
     [["show", "other", "b"], EXIT.notFound, 'no document "b"'],
@@ -69,4 +70,22 @@ test("a mistake is named, with what to do", async () => {
     expect([argv, rest.code, rest.stdout]).toEqual([argv, code, ""]);
     expect(stderr).toContain(says);
   }
+});
+
+test("text files are added paragraph by paragraph, and found by words", async () => {
+  const notes = "Green tea is brewed\nbelow 80 °C.\n\n\nEspresso needs nine bar.\n";
+  writeFileSync(path.join(cwd, "notes.txt"), notes);
+  expect((await cli("add", "docs", "notes.txt", "Ada takes tea without sugar")).stdout).toBe(
+    "3 documents added to docs\n",
+  );
+  const found = await cli("search", "docs", "brewing", "green", "tea", "--limit", "1");
+  expect(found.stdout.replace(/0\.\d{3}/, "SCORE")).toBe("notes.txt:1 SCORE\n    Green tea is brewed below 80 °C.\n");
+  const json = JSON.parse((await cli("search", "docs", "tea", "--json")).stdout);
+  expect([json.mode, json.matches.length, json.matches[0].signals[0].name]).toEqual(["text", 2, "text"]);
+  const none = await cli("search", "docs", "wine");
+  expect([none.stdout, none.stderr]).toEqual(["no document matches\n", expect.stringContaining("wine*")]);
+  expect((await cli("add", "whole", "notes.txt", "--whole")).stdout).toBe("1 document added to whole\n");
+  expect((await cli("show", "whole", "notes.txt")).stdout).toContain("Espresso");
+  expect((await cli("add", "docs", "notes.txt")).stderr).toContain("--replace");
+  expect((await cli("add", "docs", "notes.txt", "--replace")).code).toBe(EXIT.ok);
 });

@@ -1,16 +1,19 @@
-// holdfast vectors: collections of documents with embeddings. What models compute comes in and goes out as JSON.
+// holdfast vectors: collections of documents, found by their words and by embeddings. What models compute comes in and goes out as JSON.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { MetadataFilter } from "../../contracts/metadata-filter.ts";
-import type { Collection, Document, DocumentInput, DocumentMatch } from "../../contracts/vectors.ts";
+import type { Collection, Document, DocumentMatch, TextMatch } from "../../contracts/vectors.ts";
 import { VECTOR_VERBS } from "../../contracts/verbs/vectors.ts";
 import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
+import { readDocuments } from "../document-files.ts";
 import { UsageError } from "../failure.ts";
 import { parseJson, readObject, readTextOperand } from "../input.ts";
+import type { Output } from "../output.ts";
+import { snippetLines } from "../snippet.ts";
 import { type Column, facts, ID, table } from "../table.ts";
-import { quoted } from "../terminal.ts";
+import { quoted, safeLine, truncate } from "../terminal.ts";
 import { formatCount, formatTime, plural } from "../units.ts";
 
 const COLLECTION = { name: "COLLECTION", need: "required" } as const;
@@ -31,7 +34,7 @@ const ls: Command = {
   summary: "list collections of documents",
   usage: ["vectors [ls]"],
   description:
-    "Lists all collections with their documents, how many of these searches by embedding can find, and the model " +
+    "Lists all collections with their documents, how many of these searches by embedding can find (words find all), and the model " +
     "and the length of their embeddings.",
   options: {},
   operands: [],
@@ -48,6 +51,7 @@ const ls: Command = {
     await output.answer({ collections }, () =>
       collections.length === 0 ? ["no collections"] : table(COLUMNS, collections, output.frame),
     );
+    if (collections.length === 0) await output.note("`holdfast vectors add notes FILE` makes one of a text file");
     return undefined;
   },
 };
@@ -142,11 +146,16 @@ const LIMIT = VECTOR_VERBS.search.params[1].schema.fields.limit;
 
 const search: Command = {
   name: "search",
-  summary: "find the documents nearest to an embedding",
-  usage: ["vectors search COLLECTION EMBEDDING|- [--filter JSON] [--limit N]"],
+  summary: "find documents by words, or by an embedding",
+  usage: [
+    "vectors search COLLECTION WORD… [--filter JSON] [--limit N]",
+    "vectors search COLLECTION EMBEDDING|- [--filter JSON] [--limit N]",
+  ],
   description:
-    "Finds the documents whose embeddings are nearest to this one, nearest first. EMBEDDING is a JSON list of numbers " +
-    "from the collection's model; - reads it from standard input. SCORE is from 0 to 1.",
+    'Finds the documents that have these words, best first: more and rarer words of the query count more. "A phrase" must be there as it ' +
+    "is written, pars* matches the beginning of words, and -word leaves documents out that have it (put -- before a query that begins " +
+    "with a minus). An EMBEDDING, a JSON list of numbers from the collection's model, finds the documents with the nearest embeddings " +
+    "instead. - reads the query from standard input. SCORE is from 0 to 1.",
   options: {
     filter: {
       type: "text",
@@ -160,23 +169,35 @@ const search: Command = {
       summary: `at most N documents (default ${LIMIT.fallback})`,
     },
   },
-  operands: [COLLECTION, { name: "EMBEDDING", need: "required" }],
+  operands: [COLLECTION, { name: "WORD", need: "one-or-more" }],
   examples: [
-    { command: "holdfast vectors search notes '[0.1, -0.2, 0.7]'", does: "the five nearest" },
-    { command: "embed 'green tea' | holdfast vectors search notes - --limit 3", does: "with your own program" },
+    { command: "holdfast vectors search notes green tea", does: "the five best for these words" },
+    { command: "holdfast vectors search notes '\"green tea\" -sugar' --limit 3", does: "a phrase, without a word" },
+    { command: "holdfast vectors search notes '[0.1, -0.2, 0.7]'", does: "the five nearest to an embedding" },
+    { command: "embed 'green tea' | holdfast vectors search notes -", does: "with your own program's embedding" },
   ],
+  next: "holdfast vectors show COLLECTION ID prints a document.",
   run: async (context) => {
     const { args, output } = context;
-    const collection = args.operand(0);
-    const embedding = readEmbedding(await readTextOperand(args.operand(1), context.io));
+    const [collection = "", ...words] = args.operands;
+    const query = readQuery(words.length === 1 ? await readTextOperand(words[0] ?? "", context.io) : words.join(" "));
     const filter = args.text("filter");
     const holdfast = await context.open();
-    await needCollection(holdfast, collection);
-    const matches = await holdfast.vectors.search(embedding, {
+    const { documents } = await needCollection(holdfast, collection);
+    const options = {
       collection,
       limit: args.number("limit") ?? LIMIT.fallback,
       ...(filter === undefined ? {} : { filter: readObject(filter, "--filter") as MetadataFilter }),
-    });
+    };
+    if (typeof query === "string") {
+      const matches = await holdfast.vectors.search(query, options);
+      const { mode } = matches;
+      await output.answer({ collection, mode, matches }, () => textMatchLines(matches, output));
+      if (matches.length === 0) await output.note(adviceFor(query, filter !== undefined, documents));
+      else if (matches.length === options.limit) await output.note("`--limit N` shows more");
+      return undefined;
+    }
+    const matches = await holdfast.vectors.search(query, options);
     await output.answer({ collection, matches }, () =>
       matches.length === 0
         ? [filter === undefined ? "no document has an embedding" : "no document with an embedding passes the filter"]
@@ -186,34 +207,67 @@ const search: Command = {
   },
 };
 
-function readEmbedding(text: string): readonly number[] {
+/** What begins like a list of numbers is meant as an embedding. */
+function readQuery(text: string): string | readonly number[] {
+  if (!/^\s*\[\s*["\d.+-]/.test(text)) return text;
   const value = parseJson(text, "EMBEDDING", "; it is a list of numbers, such as '[0.1, -0.2]'");
   if (Array.isArray(value) && value.every((one) => typeof one === "number")) return value as readonly number[];
   throw new UsageError("EMBEDDING must be a JSON list of numbers, such as '[0.1, -0.2]'");
 }
 
+const INDENT = "    ";
+
+/** A line about each document, and the part of its text with the words. */
+function textMatchLines(matches: readonly TextMatch[], { style, width }: Output): string[] {
+  if (matches.length === 0) return ["no document matches"];
+  return matches.flatMap((match, index) => {
+    const { file, line } = match.metadata;
+    // The id of a paragraph says its file and line.
+    const metadata = match.id === file || match.id === `${String(file)}:${String(line)}` ? "" : metadataText(match);
+    const head = `${style.name(safeLine(match.id))} ${match.score.toFixed(3)}`;
+    const facts = metadata === "" ? [] : [`  ${style.faint(truncate(safeLine(metadata), width - 2))}`];
+    const snippet = snippetLines(match.snippet, width - INDENT.length, style).map((line) => INDENT + line);
+    return [...(index === 0 ? [] : [""]), head, ...facts, ...snippet];
+  });
+}
+
+function adviceFor(query: string, hasFilter: boolean, documents: number): string {
+  if (documents === 0) return "the collection is empty; `holdfast vectors add COLLECTION FILE` adds documents";
+  const word = query.split(/\s+/).find((one) => /^[\p{L}\p{N}]/u.test(one)) ?? "";
+  return [
+    ...(hasFilter ? ["leave out --filter"] : []),
+    word === "" ? "name a word that is to be found" : `try other words, or the beginning of one (${word.slice(0, 5)}*)`,
+  ].join("; ");
+}
+
 const add: Command = {
   name: "add",
-  summary: "add documents, one JSON object a line",
-  usage: ["vectors add COLLECTION DOCUMENTS|- [--replace] [--model NAME]"],
+  summary: "add documents: text files, JSON lines, or a text",
+  usage: ["vectors add COLLECTION FILE|TEXT|-… [--whole] [--replace] [--model NAME]"],
   description:
-    'Adds documents: each line is one, such as {"id": "tea-1", "content": "About tea", "embedding": [0.1, 0.2], ' +
-    '"metadata": {"topic": "tea"}}; only content is required. - reads standard input. A missing collection is ' +
-    `created. Each ${formatCount(DOCUMENTS_AT_ONCE)} lines are one commit.`,
+    "Adds documents to a collection, which is created with its first one. Each paragraph of a text file is a document, with the id " +
+    "FILE:LINE and its file and line as metadata; with --whole each file is one, with the id FILE. A file of JSON lines has a document " +
+    'in each line, such as {"id": "tea-1", "content": "About tea", "metadata": {"topic": "tea"}, "embedding": [0.1, 0.2]}; ' +
+    "only content is required. - reads standard input, and a text or a JSON object can stand in the command. " +
+    "Documents are found by their words at once, and by an embedding if they have one. " +
+    `Each ${formatCount(DOCUMENTS_AT_ONCE)} documents are one commit.`,
   options: {
+    whole: { type: "flag", summary: "a text is one document, not one for each paragraph" },
     replace: { type: "flag", summary: "replace documents that have the same id" },
     model: { type: "text", value: "NAME", summary: "the model of the embeddings: those of another one are refused" },
   },
-  operands: [COLLECTION, { name: "DOCUMENTS", need: "required" }],
+  operands: [COLLECTION, { name: "DOCUMENTS", need: "one-or-more" }],
   examples: [
-    { command: "holdfast vectors add notes -", does: "documents from standard input, one a line" },
+    { command: "holdfast vectors add notes README.md docs/*.md", does: "every paragraph of these files" },
+    { command: "holdfast vectors add notes 'Ada takes green tea'", does: "one text" },
+    { command: "holdfast vectors add notes products.jsonl --replace", does: "a JSON object a line" },
     { command: `holdfast vectors add notes '{"content": "About tea", "embedding": [0.1, 0.2]}'`, does: "one document" },
   ],
-  next: "holdfast vectors show COLLECTION says how many there are.",
+  next: "holdfast vectors search COLLECTION WORD finds them.",
   run: async (context) => {
     const { args, io, output } = context;
-    const collection = args.operand(0);
-    const documents = readDocuments(await readTextOperand(args.operand(1), io));
+    const [collection = "", ...operands] = args.operands;
+    const documents = await readDocuments(operands, io, args.flag("whole"));
     const model = args.text("model");
     const options = model === undefined ? { collection } : { collection, model };
     const { vectors } = await context.open();
@@ -226,13 +280,6 @@ const add: Command = {
     return undefined;
   },
 };
-
-function readDocuments(text: string): readonly DocumentInput<object>[] {
-  const lines = text.split("\n").map((line, i) => ({ line: line.trim(), number: i + 1 }));
-  return lines
-    .filter(({ line }) => line !== "")
-    .map(({ line, number }) => readObject(line, `line ${number}`) as unknown as DocumentInput<object>);
-}
 
 const rm: Command = {
   name: "rm",
@@ -282,12 +329,13 @@ const rebuild: Command = {
 
 export const vectors: CommandGroup = {
   name: "vectors",
-  summary: "documents found by their embeddings",
+  summary: "documents found by their words and embeddings",
   usage: [...ls.usage, ...show.usage, ...search.usage, ...add.usage, ...rm.usage, ...rebuild.usage],
   description:
-    "Documents with embeddings, in collections. A search finds those whose embeddings are nearest to that of a question; " +
-    "embeddings come from a model of your choice.",
+    "Documents in collections: texts to find again, such as notes or the pages of a manual. Add files with `vectors add`, and " +
+    "search by words with `vectors search`; no model is needed. Documents may have embeddings from a model of your choice; a search by " +
+    "an embedding finds those with the nearest ones.",
   commands: [ls, show, search, add, rm, rebuild],
   fallback: "ls",
-  examples: [...ls.examples, ...search.examples.slice(0, 1)],
+  examples: [...add.examples.slice(0, 1), ...search.examples.slice(0, 1), ...ls.examples],
 };
