@@ -112,7 +112,9 @@ async function openDriver(
   const { storage } = schedule;
   const lazy = new LazyParts();
   const payloads = createPayloads(storage, options.blobs);
-  const system = lazy.part(SYSTEM, ({ createSystemSource }) => createSystemSource(storage, payloads));
+  const system = lazy.part(SYSTEM, ({ createSystemSource }) =>
+    createSystemSource(storage, payloads, languageOf(settings)),
+  );
   const base: Base = {
     storage,
     payloads,
@@ -186,7 +188,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
-  const memory = lazy.part(MEMORY, ({ createMemory }) => createMemory(storage, payloads));
+  const memory = lazy.part(MEMORY, ({ createMemory }) => createMemory(storage, payloads, languageOf(base.settings)));
   const counted = Object.fromEntries(
     (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [name, lifetime.of<object>(nouns[name], NOUN_VERBS[name])]),
   ) as unknown as typeof nouns;
@@ -354,6 +356,11 @@ function checkSearch(given: unknown): Settings["search"] {
   checkFields(search, "search", ["language"]);
   const { language } = search;
   return { language: language === undefined ? "english" : checkOneOf(language, "search.language", TEXT_LANGUAGES) };
+}
+
+/** The language of a new text index. Without an index of messages, memories are still searched. */
+function languageOf({ search }: Settings): TextLanguage {
+  return search?.language ?? "english";
 }
 
 async function connect(target: StoreTarget, settings: Settings): Promise<Driver> {

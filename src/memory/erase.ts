@@ -7,10 +7,10 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { removeFieldsWrite, removeScopeFieldsWrite } from "../core/metadata-index.ts";
 import { changeItemWrites, removeGroupWrites } from "../search/index/item-source.ts";
-import { memoryIndex } from "../search/index/memory-index.ts";
 import type { Withdrawal } from "./promotion/withdraw.ts";
 import { versionGuard } from "./rows.ts";
 import { findScope, type NamedScope, scopeGuard } from "./scopes.ts";
+import type { IndexedMemories } from "./search.ts";
 
 const NOTHING: MemoryTotals = { memories: 0, changes: 0, bytes: 0 };
 
@@ -18,17 +18,18 @@ const NOTHING: MemoryTotals = { memories: 0, changes: 0, bytes: 0 };
 type Withdraw = () => Promise<Withdrawal>;
 
 export async function deleteMemory(
-  storage: Storage,
+  stores: IndexedMemories,
   named: NamedScope,
   id: string,
   withdraw: (row: MemoryRow) => Promise<Withdrawal>,
 ): Promise<Erasure> {
+  const { storage } = stores;
   const scope = await findScope(storage, named);
   if (scope === null) return reportOf(NOTHING);
   // Also one that has expired: until it is swept, its words are in the store.
   const find = async () => (await storage.query("memory.get", { id, scope }))[0];
   let lines = 0;
-  const report = await eraseWith(storage, async () => {
+  const report = await eraseWith(stores, async () => {
     const found = await find();
     if (found === undefined) return { answer: NOTHING };
     const withdrawn = await withdraw(found);
@@ -41,11 +42,11 @@ export async function deleteMemory(
   return withLines(report, lines);
 }
 
-export async function clearScope(storage: Storage, named: NamedScope, withdraw: Withdraw): Promise<Erasure> {
-  const scope = await findScope(storage, named);
+export async function clearScope(stores: IndexedMemories, named: NamedScope, withdraw: Withdraw): Promise<Erasure> {
+  const scope = await findScope(stores.storage, named);
   if (scope === null) return reportOf(NOTHING);
   let lines = 0;
-  const report = await eraseWith(storage, async () => {
+  const report = await eraseWith(stores, async () => {
     const withdrawn = await withdraw();
     lines = Math.max(lines, withdrawn.lines);
     const params = { scope };
@@ -70,10 +71,11 @@ const SWEPT_ROWS = 100;
 
 /** `withdraw` removes the lines of these memories from blocks. */
 export async function sweepExpired(
-  storage: Storage,
+  stores: IndexedMemories,
   isDryRun: boolean,
   withdraw: (rows: readonly MemoryRow[]) => Promise<Withdrawal>,
 ): Promise<Erasure> {
+  const { storage } = stores;
   const now = storage.environment.now();
   let totals = NOTHING;
   let allLines = 0;
@@ -92,7 +94,7 @@ export async function sweepExpired(
     allLines += lines;
     last = { after: end.expires_at ?? 0, afterNo: end.no };
   }
-  if (!isDryRun && totals.memories > 0) await forgetErased(storage);
+  if (!isDryRun && totals.memories > 0) await forgetErased(stores);
   return withLines(reportOf(totals), allLines);
 }
 
@@ -127,16 +129,16 @@ function removeMemory({ id, no, scope_no: scope }: MemoryRow): readonly Write[] 
 
 /** Freed pages are overwritten after the commit. */
 async function eraseWith(
-  storage: Storage,
+  stores: IndexedMemories,
   rule: () => Promise<Decision<MemoryTotals> | FinalAnswer<MemoryTotals>>,
 ): Promise<Erasure> {
-  const totals = await decide(storage, rule);
-  if (totals.memories > 0) await forgetErased(storage);
+  const totals = await decide(stores.storage, rule);
+  if (totals.memories > 0) await forgetErased(stores);
   return reportOf(totals);
 }
 
-async function forgetErased(storage: Storage): Promise<void> {
-  memoryIndex(storage).forget();
+async function forgetErased({ storage, index }: IndexedMemories): Promise<void> {
+  index.forget();
   await storage.reclaim();
 }
 

@@ -4,11 +4,10 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { JudgedFact, Memory, MemoryVerdict } from "../contracts/memory.ts";
 import type { Guard } from "../contracts/storage/commit.ts";
 import type { MemoryRow } from "../contracts/storage/memory-queries.ts";
-import type { Storage } from "../contracts/storage/storage.ts";
 import { checkArray, checkId, checkRecord, invalid } from "../core/check.ts";
 import type { NewFact } from "./new-fact.ts";
 import { isExpired, isOpen, memoryOf, versionGuard } from "./rows.ts";
-import { findAlike } from "./search.ts";
+import { findAlike, type IndexedMemories } from "./search.ts";
 
 export interface Judgement {
   /** The memory that says the same. */
@@ -20,12 +19,12 @@ export interface Judgement {
 const NO_JUDGEMENT: Judgement = { same: null, replaced: [], guards: [] };
 
 /** The judge is not asked twice about the same versions of the same memories. */
-export function judgeFact(storage: Storage, fact: NewFact, scope: number): (now: number) => Promise<Judgement> {
+export function judgeFact(stores: IndexedMemories, fact: NewFact, scope: number): (now: number) => Promise<Judgement> {
   const { judge } = fact;
   if (judge === undefined) return async () => NO_JUDGEMENT;
   let answered: { readonly about: string; readonly verdict: MemoryVerdict } | undefined;
   return async (now) => {
-    const rows = (await findCandidates(storage, fact, scope, now)).slice(0, LIMITS.memoriesJudged);
+    const rows = (await findCandidates(stores, fact, scope, now)).slice(0, LIMITS.memoriesJudged);
     if (rows.length === 0) return NO_JUDGEMENT;
     const about = JSON.stringify(rows.map(({ id, version }) => [id, version]));
     if (answered?.about !== about) {
@@ -38,16 +37,18 @@ export function judgeFact(storage: Storage, fact: NewFact, scope: number): (now:
 
 /** What its words find first, then what is known about its subject. */
 async function findCandidates(
-  storage: Storage,
+  stores: IndexedMemories,
   fact: NewFact,
   scope: number,
   now: number,
 ): Promise<readonly MemoryRow[]> {
   const limit = LIMITS.memoriesJudged;
-  const alike = await findAlike(storage, { scope, text: fact.content, limit, now });
+  const alike = await findAlike(stores, { scope, text: fact.content, limit, now });
   const params = { scope, last: Number.MAX_SAFE_INTEGER, now, kind: null, all: 0, limit };
   const about =
-    fact.subjectKey === null ? [] : await storage.query("memories.bySubject", { ...params, subject: fact.subjectKey });
+    fact.subjectKey === null
+      ? []
+      : await stores.storage.query("memories.bySubject", { ...params, subject: fact.subjectKey });
   const rows = [...alike, ...about].filter((row) => !isExpired(row, now) && isOpen(row, now));
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }

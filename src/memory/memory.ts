@@ -5,11 +5,13 @@ import type { Guard } from "../contracts/storage/commit.ts";
 import type { MemoryRow } from "../contracts/storage/memory-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import type { TextLanguage } from "../contracts/text-index.ts";
 import { MEMORY_VERBS } from "../contracts/verbs/memory.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { invalid } from "../core/check.ts";
 import { listStart, readPage } from "../core/cursor.ts";
 import { bindVerbs } from "../core/verbs.ts";
+import { memoryIndex } from "../search/index/memory-index.ts";
 import { touchMemory, undoSupersession } from "./change.ts";
 import { clearScope, deleteMemory, sweepExpired } from "./erase.ts";
 import { factKey, subjectKey } from "./fact.ts";
@@ -21,16 +23,18 @@ import { saveFact } from "./save.ts";
 import { findMemory, findScope, needMemory } from "./scopes.ts";
 import { searchMemories } from "./search.ts";
 
-export function createMemory(storage: Storage, payloads: Payloads): Memories {
-  const stores = { storage, payloads };
+/** `language` is that of the first memories: see memoryIndex(). */
+export function createMemory(storage: Storage, payloads: Payloads, language: TextLanguage): Memories {
+  const index = memoryIndex(storage, language);
+  const stores = { storage, payloads, index };
   return bindVerbs(MEMORY_VERBS, null, {
     promote: (options) => promoteMemories(stores, options, options.dryRun),
     undoPromotion: (options) => undoPromotion(stores, options),
     explainPromotion: (id, options) => explainPromotion(stores, options, id),
     pin: (id, options) => setPin(stores, options, id, true),
     unpin: (id, options) => setPin(stores, options, id, false),
-    save: async (content, options) => saveFact(storage, checkFact(content, options)),
-    search: (query, options) => searchMemories(storage, query, options),
+    save: async (content, options) => saveFact(stores, checkFact(content, options)),
+    search: (query, options) => searchMemories(stores, query, options),
     get: async (id, scope) => {
       const row = await findMemory(storage, scope, id);
       return row === null ? null : memoryOf(row);
@@ -39,9 +43,9 @@ export function createMemory(storage: Storage, payloads: Payloads): Memories {
     history: (id, options) => listChanges(storage, id, options),
     touch: (id, options) => touchMemory(storage, id, options),
     undo: (id, scope) => undoSupersession(storage, id, scope),
-    delete: (id, scope) => deleteMemory(storage, scope, id, (row) => withdrawRows(stores, [row])),
-    clear: (scope) => clearScope(storage, scope, () => withdrawLines(stores, scope, ALL_NUMBERS)),
-    deleteExpired: ({ dryRun }) => sweepExpired(storage, dryRun, (rows) => withdrawRows(stores, rows)),
+    delete: (id, scope) => deleteMemory(stores, scope, id, (row) => withdrawRows(stores, [row])),
+    clear: (scope) => clearScope(stores, scope, () => withdrawLines(stores, scope, ALL_NUMBERS)),
+    deleteExpired: ({ dryRun }) => sweepExpired(stores, dryRun, (rows) => withdrawRows(stores, rows)),
     scopes: (options) => listScopes(storage, options),
     status: async () => {
       const [totals] = await storage.query("memory.status", { now: storage.environment.now() });

@@ -25,13 +25,15 @@ import {
   writable,
 } from "./rows.ts";
 import { ensureScope, scopeGuard } from "./scopes.ts";
+import type { IndexedMemories } from "./search.ts";
 import { planSupersession, replaceMemory, type SupersessionPlan } from "./supersession.ts";
 
 type SaveDecision = Decision<SavedMemory> | FinalAnswer<SavedMemory>;
 
-export async function saveFact(storage: Storage, fact: NewFact): Promise<SavedMemory> {
+export async function saveFact(stores: IndexedMemories, fact: NewFact): Promise<SavedMemory> {
+  const { storage } = stores;
   const scope = await ensureScope(storage, fact);
-  const judged = judgeFact(storage, fact, scope);
+  const judged = judgeFact(stores, fact, scope);
   return decide(storage, async (): Promise<SaveDecision> => {
     const now = storage.environment.now();
     const [mark] = await storage.query("memory.newestSame", { digest: fact.digest, scope });

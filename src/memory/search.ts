@@ -10,14 +10,20 @@ import { jsonObject } from "../core/decode.ts";
 import { matchesFilter, type ParsedFilter, parseFilter } from "../core/metadata-filter.ts";
 import { findItems } from "../core/metadata-index.ts";
 import { normaliseText } from "../core/normalise-text.ts";
-import { memoryIndex } from "../search/index/memory-index.ts";
 import { MEMORY_FIELDS, memoryFieldTerm, memoryText } from "../search/index/memory-item.ts";
+import type { TextIndex } from "../search/index/text-index.ts";
 import { checkQueryTerms } from "../search/ranking/query-limits.ts";
 import { type IndexQuery, parseQuery, type SearchQuery, toIndexQuery } from "../search/text/query.ts";
 import { tokenise } from "../search/text/tokenise.ts";
 import { type FieldClue, type RankedMemory, rankMemories } from "./rank.ts";
 import { isExpired, memoryOf } from "./rows.ts";
 import { findScope } from "./scopes.ts";
+
+/** A store and the text index of its memories. */
+export interface IndexedMemories {
+  readonly storage: Storage;
+  readonly index: TextIndex;
+}
 
 type SearchOptions = ValuesOf<typeof MEMORY_VERBS.search>[1];
 
@@ -27,7 +33,7 @@ const HALF_LIFE_MINUTES = 30 * 24 * 60;
 const MINUTE_MS = 60_000;
 
 export async function searchMemories(
-  storage: Storage,
+  { storage, index }: IndexedMemories,
   text: string,
   options: SearchOptions,
 ): Promise<readonly MemoryHit[]> {
@@ -35,7 +41,6 @@ export async function searchMemories(
   const scope = await findScope(storage, options);
   if (scope === null) return [];
   const parsed = parseQuery(text, MEMORY_FIELDS);
-  const index = memoryIndex(storage);
   const language = await index.readLanguage();
   const query = toIndexQuery(parsed, language);
   checkQueryTerms(query);
@@ -52,7 +57,7 @@ export async function searchMemories(
 
 /** Memories that have words of the text, best first, whatever they are about. */
 export async function findAlike(
-  storage: Storage,
+  { storage, index }: IndexedMemories,
   {
     scope,
     text,
@@ -62,7 +67,6 @@ export async function findAlike(
 ): Promise<readonly MemoryRow[]> {
   // As terms only: quotation marks and minus signs of a fact are no query language.
   const parsed: SearchQuery = { terms: text.split(/\s+/u), phrases: [], prefixes: [], excluded: [], filters: [] };
-  const index = memoryIndex(storage);
   const query = toIndexQuery(parsed, await index.readLanguage());
   const found = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields: [] }));
   const ranked = found.map((one) => scoreMemory(one, now)).sort(compareScores);

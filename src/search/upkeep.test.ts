@@ -62,6 +62,24 @@ describe.each(ENGINES)("the text index of a store on $name", (engine) => {
     await hf.close();
   });
 
+  test("TI3 each index of a new store begins in the language of the store, whichever call is first", async () => {
+    const hf = await open(ground.url, { search: { language: "german" } });
+    await hf.memory.save("Zwei alte Häuser", { agent: "a" });
+    expect((await hf.memory.search("haus", { agent: "a" })).map(({ content }) => content)).toEqual([
+      "Zwei alte Häuser",
+    ]);
+    expect(await hf.memory.search("hous", { agent: "a" })).toEqual([]);
+    await hf.vectors.add([{ id: "d", content: "Viele Häuser" }]);
+    expect((await hf.vectors.search("haus")).map(({ id }) => id)).toEqual(["d"]);
+    await hf.reindex();
+    await hf.close();
+    const languages = await ground.driver.read("SELECT DISTINCT language FROM index_segments WHERE items > 0", []);
+    expect(languages.map(({ language }) => language)).toEqual(["german"]);
+    const other = await open(ground.url);
+    expect(await other.memory.search("haus", { agent: "a" })).toHaveLength(1);
+    await other.close();
+  });
+
   test("TI4 reindex repairs damaged pages, and changes the language", async () => {
     const hf = await open(ground.url, { search: { language: "none" } });
     await hf.history.appendMany(scope, numbered(20, "cats"));

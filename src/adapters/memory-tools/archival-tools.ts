@@ -11,6 +11,8 @@ export type ArchivalToolName = "archival_memory_insert" | "archival_memory_searc
 
 /** Hits among which an insertion that is repeated looks for the memory that it may have made. */
 const MOST_COMPARED = 20;
+/** Of a long content, that many characters from its beginning and from its end are searched for: a query is limited. */
+const COMPARED_CHARS = 400;
 const MOST_HITS = 50;
 const HITS = 10;
 
@@ -54,7 +56,7 @@ export function archivalTools(
       name: "archival_memory_search",
       description: "Searches your archival memory by words. The best matches come first.",
       fields: {
-        query: { type: "string", limit: "queryBytes", description: "Words of the fact that you look for." },
+        query: { type: "string", limit: "searchQueryBytes", description: "Words of the fact that you look for." },
         tags: { ...TAGS, description: "Only facts with these tags." },
         tag_match_mode: {
           type: "string",
@@ -107,9 +109,14 @@ async function findSaved(
 ): Promise<Memory | undefined> {
   const scope = { ...(namespace === undefined ? {} : { namespace }), ...(agent === undefined ? {} : { agent }) };
   // As words only: signs of the content are no query language.
-  const words = content.replaceAll(/[^\p{L}\p{N}\s]+/gu, " ");
+  const words = shorten(content).replaceAll(/[^\p{L}\p{N}\s]+/gu, " ");
   const hits = await hf.memory.search(words, { ...scope, limit: MOST_COMPARED });
   return hits.find((hit) => hit.content === content);
+}
+
+function shorten(content: string): string {
+  if (content.length <= 2 * COMPARED_CHARS) return content;
+  return `${content.slice(0, COMPARED_CHARS)} ${content.slice(-COMPARED_CHARS)}`;
 }
 
 function showSaved({ id, isNew, superseded }: SavedMemory): string {

@@ -1,6 +1,7 @@
 // The archival and conversation tools on real stores: what they save and find, whose it is, and what a model reads.
 import { expect, test } from "vitest";
 import { describeOnEachStore } from "../../../test/tool-stores.ts";
+import { LIMITS } from "../../contracts/limits.ts";
 import { toolSchemas } from "../../runs/tool-schemas.ts";
 import { memoryTools } from "./memory-tools.ts";
 
@@ -88,6 +89,30 @@ describeOnEachStore("archival tools", (store) => {
     expect(await insert.execute(input, AGAIN)).toBe(first);
     const { items } = await store().hf.memory.list({ agent: "again" });
     expect(items.map(({ confirmations }) => confirmations)).toEqual([0]);
+  });
+
+  test("AT4 a long text is saved as one fact, also when the call is executed again; one that is too long is refused", async () => {
+    const { archival_memory_insert: insert, archival_memory_search: search } = toolsOf("long");
+    const long = Array.from({ length: 15_000 }, (_, n) => `word${n}`).join(" ");
+    expect(long.length).toBeGreaterThan(LIMITS.searchQueryBytes);
+    const saved = await insert.execute({ content: long });
+    expect(saved).toMatch(/^Saved as mem_/);
+    expect(await insert.execute({ content: long }, AGAIN)).toBe(saved);
+    const halves = "a".repeat(399) + "😀".repeat(40_000);
+    expect(await insert.execute({ content: halves }, AGAIN)).toMatch(/^Saved as mem_/);
+    const { items } = await store().hf.memory.list({ agent: "long", order: "oldest" });
+    expect(items.map(({ content, confirmations }) => [content, confirmations])).toEqual([
+      [long, 0],
+      [halves, 0],
+    ]);
+    await expect(insert.execute({ content: "x".repeat(LIMITS.memoryBytes + 1) })).rejects.toMatchObject({
+      code: "LimitExceeded",
+      message: expect.stringMatching(/content.*1048577.*1048576/),
+    });
+    await expect(search.execute({ query: "x".repeat(LIMITS.searchQueryBytes + 1) })).rejects.toMatchObject({
+      code: "LimitExceeded",
+      message: expect.stringContaining("query"),
+    });
   });
 });
 

@@ -6,5 +6,9 @@ import { type MessageIndexOptions, textIndexOf } from "./snapshot.ts";
 import type { TextIndex } from "./text-index.ts";
 
 export function allTextIndexes(storage: Storage, options: MessageIndexOptions): readonly TextIndex[] {
-  return [textIndexOf(storage, "messages", options), memoryIndex(storage), documentIndex(storage, options)];
+  return [
+    textIndexOf(storage, "messages", options),
+    memoryIndex(storage, options.language ?? "english"),
+    documentIndex(storage, options),
+  ];
 }

@@ -217,7 +217,7 @@ async function fill({ hf, processes: [process] }: IndexStore): Promise<void> {
     await process.write();
   }
   for (const text of ["Ada lives in Paris", "Ada lived in Rome", "Ada drinks tea"]) await hf.memory.save(text);
-  await memoryIndex(process.storage).writer.run({ least: 1, language: "english" });
+  await memoryIndex(process.storage, "english").writer.run({ least: 1, language: "english" });
   await hf.vectors.upsert([
     { id: "d1", content: "tea in Rome" },
     { id: "d2", content: "coffee in Paris" },
@@ -240,7 +240,7 @@ async function readFacts({ hf, driver }: IndexStore): Promise<Facts> {
   const process = new IndexProcess(driver);
   return {
     messages: await process.index.read((snapshot) => indexFacts(snapshot, TERMS)),
-    memories: await memoryIndex(process.storage).read((snapshot) => indexFacts(snapshot, MEMORY_TERMS)),
+    memories: await memoryIndex(process.storage, "english").read((snapshot) => indexFacts(snapshot, MEMORY_TERMS)),
     documents: await Promise.all(MEMORY_TERMS.map((term) => findDocuments(hf, term))),
   };
 }

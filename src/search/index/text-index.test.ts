@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { indexFacts } from "../../../test/index-facts.ts";
 import { INDEX_ENGINES, type IndexStore } from "../../../test/index-stores.ts";
 import { scaled } from "../../testing/scale.ts";
+import { TOKENISER_VERSION } from "../text/tokenise.ts";
 import { fieldTerm } from "./reader.ts";
 
 const WORDS = [
@@ -140,6 +141,31 @@ describe.each(INDEX_ENGINES)("the text index on $name", (engine) => {
         [],
       );
       expect([Number(row?.units), Number(row?.dropped)]).toEqual([24, 0]);
+    } finally {
+      await store.close();
+    }
+  });
+
+  test("TI3 a segment that an older tokeniser made answers until it is made again, which the next run does", async () => {
+    const store = await engine.fresh();
+    try {
+      const { hf, processes, driver } = store;
+      const [process, other] = processes;
+      for (const content of ["in 10² ways", "zebra"]) {
+        await hf.history.append({ session: content, agent: "a1" }, { role: "user", content });
+      }
+      await process.write();
+      await driver.transact(function* () {
+        const sql = "UPDATE index_segments SET tokeniser = 1";
+        yield { statements: [{ kind: "query", sql, params: [] }], last: true };
+      });
+      expect((await hf.search("zebra")).hits).toHaveLength(1);
+      expect((await hf.check()).issues).toEqual([]);
+      await other.write(1000);
+      const rows = await driver.read("SELECT tokeniser FROM index_segments", []);
+      expect(rows.map(({ tokeniser }) => Number(tokeniser))).toEqual([TOKENISER_VERSION]);
+      const found = await Promise.all(["10²", "ways 2", "10", "102"].map((query) => hf.search(query)));
+      expect(found.map(({ hits }) => hits.length)).toEqual([1, 1, 1, 0]);
     } finally {
       await store.close();
     }

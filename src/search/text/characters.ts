@@ -2,16 +2,26 @@
 // hundred times as fast as a property in a regular expression. A newer Unicode only adds characters.
 
 export const SEPARATOR = 1;
-/** A letter or a digit of a script that writes spaces between words. */
+/** A letter of a script that writes spaces between words. */
 export const WORD = 2;
 /** A combining mark, or a character without a width such as the soft hyphen: part of the word before it, and no word alone. */
 export const MARK = 3;
 /** A letter of a script that writes no spaces between words. */
 export const UNSPACED = 4;
+/** A digit of a number that is written in digits. */
+export const DIGIT = 5;
+/** Any other number, such as ² or ①. NFKC makes digits of it. */
+export const OTHER_NUMBER = 6;
 
-export type CharacterKind = typeof SEPARATOR | typeof WORD | typeof MARK | typeof UNSPACED;
+export type CharacterKind =
+  | typeof SEPARATOR
+  | typeof WORD
+  | typeof MARK
+  | typeof UNSPACED
+  | typeof DIGIT
+  | typeof OTHER_NUMBER;
 
-const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+const LETTER = /[\p{L}\p{Nl}]/u;
 const MARK_OR_INVISIBLE = /\p{M}|\u00ad|\u200c|\u200d|\u2060|\ufeff/u;
 /** The ideographic zero is a number and not a letter. Digits of these scripts are words like other numbers. */
 const UNSPACED_LETTER = new RegExp(
@@ -51,6 +61,8 @@ export function isApostrophe(text: string, index: number): boolean {
 function classify(character: string): CharacterKind {
   if (APOSTROPHES.includes(character)) return SEPARATOR;
   if (UNSPACED_LETTER.test(character)) return UNSPACED;
-  if (LETTER_OR_DIGIT.test(character)) return WORD;
+  if (LETTER.test(character)) return WORD;
+  if (/\p{Nd}/u.test(character)) return DIGIT;
+  if (/\p{No}/u.test(character)) return OTHER_NUMBER;
   return MARK_OR_INVISIBLE.test(character) ? MARK : SEPARATOR;
 }

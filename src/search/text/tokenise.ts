@@ -3,13 +3,24 @@
 //
 // A word is a run of letters and digits. All else separates: foo_bar, src/open.ts, v1.2.3, an e-mail address and a URL become
 // their parts, at consecutive positions, and are found as a whole by a phrase. A word in camel case is followed by its parts, all
-// at its position. Scripts that write no spaces become overlapping pairs of letters.
+// at its position. Scripts that write no spaces become overlapping pairs of letters. A number ends where another kind of digits
+// begins: 10² is 10 and 2, and not 102.
 import { camelCaseParts } from "./camel-case.ts";
-import { isApostrophe, kindAt, MARK, UNSPACED, WORD, widthAt } from "./characters.ts";
+import {
+  type CharacterKind,
+  DIGIT,
+  isApostrophe,
+  kindAt,
+  MARK,
+  OTHER_NUMBER,
+  UNSPACED,
+  WORD,
+  widthAt,
+} from "./characters.ts";
 import { asciiTerm, foldLetter, TERM_LENGTH_MAX, unicodeTerms } from "./index-terms.ts";
 import type { TextLanguage } from "./stem.ts";
 
-export const TOKENISER_VERSION = 1;
+export const TOKENISER_VERSION = 2;
 
 export interface Token {
   /** At most TERM_LENGTH_MAX code units. */
@@ -30,14 +41,14 @@ interface Scan {
 
 const LOWER = 1;
 const UPPER = 2;
-const DIGIT = 4;
+const ASCII_DIGIT = 4;
 
 /** Of each ASCII character; 0: it separates words. */
 const asciiKinds = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code);
   if (/[a-z]/.test(character)) return LOWER;
   if (/[A-Z]/.test(character)) return UPPER;
-  return /[0-9]/.test(character) ? DIGIT : 0;
+  return /[0-9]/.test(character) ? ASCII_DIGIT : 0;
 });
 
 /** What may stand after an apostrophe for English to be one word: john's, don't, we'll. Else 'a'b' and b'bytes' are two. */
@@ -54,8 +65,8 @@ export function tokenise(text: string, language: TextLanguage): Token[] {
       continue;
     }
     const kind = kindAt(text, index);
-    if (kind === WORD) index = readUnicodeWord(scan, index);
-    else if (kind === UNSPACED) index = readUnspaced(scan, index);
+    if (kind === UNSPACED) index = readUnspaced(scan, index);
+    else if (kind !== MARK && isWordKind(kind)) index = readUnicodeWord(scan, index);
     else index += 1;
   }
   return scan.tokens;
@@ -79,21 +90,37 @@ function readAsciiWord(scan: Scan, start: number): number {
   const wordEnd = contractionEnd(scan, end);
   const raw =
     wordEnd === end ? text.slice(start, Math.min(end, start + TERM_LENGTH_MAX)) : contraction(scan, start, end);
-  const term = asciiTerm(raw, language, (kinds & DIGIT) !== 0);
+  const term = asciiTerm(raw, language, (kinds & ASCII_DIGIT) !== 0);
   tokens.push({ term, start, end: wordEnd, position: scan.position });
   if ((inner & UPPER) !== 0 && (kinds & LOWER) !== 0) pushParts(scan, start, end);
   scan.position += 1;
   return wordEnd;
 }
 
-function isWordKind(kind: number): boolean {
-  return kind === WORD || kind === MARK;
+function isWordKind(kind: CharacterKind): boolean {
+  return kind === WORD || kind === MARK || kind === DIGIT || kind === OTHER_NUMBER;
+}
+
+function unicodeWordEnd(text: string, start: number): number {
+  let end = start;
+  let previous: CharacterKind = MARK;
+  while (end < text.length) {
+    const kind = kindAt(text, end);
+    if (!isWordKind(kind) || isOtherDigits(previous, kind)) break;
+    if (kind !== MARK) previous = kind;
+    end += widthAt(text, end);
+  }
+  return end;
+}
+
+/** Digits and exponents stand side by side, and would be one number if NFKC joined them. */
+function isOtherDigits(previous: CharacterKind, next: CharacterKind): boolean {
+  return (previous === DIGIT && next === OTHER_NUMBER) || (previous === OTHER_NUMBER && next === DIGIT);
 }
 
 function readUnicodeWord(scan: Scan, start: number): number {
   const { text, language, tokens } = scan;
-  let end = start;
-  while (end < text.length && isWordKind(kindAt(text, end))) end += widthAt(text, end);
+  const end = unicodeWordEnd(text, start);
   const wordEnd = contractionEnd(scan, end);
   const raw = wordEnd === end ? text.slice(start, end) : contraction(scan, start, end);
   const terms = unicodeTerms(raw, language);

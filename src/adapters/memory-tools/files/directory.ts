@@ -4,8 +4,9 @@
 
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { Holdfast } from "../../../contracts/holdfast.ts";
-import type { Json } from "../../../contracts/json.ts";
+import type { Json, Page } from "../../../contracts/json.ts";
 import { LIMITS } from "../../../contracts/limits.ts";
+import type { Session } from "../../../contracts/session.ts";
 import { sha256Hex } from "../../../core/bytes.ts";
 import { checkId, limitExceeded } from "../../../core/check.ts";
 import { repeatOnConflict } from "../repeat-on-conflict.ts";
@@ -36,8 +37,8 @@ interface StoredDirectory {
   readonly version: number;
 }
 
-/** Sessions of an owner that were deleted: each directory that is begun again gets the next number. */
-const MOST_DELETED = 1000;
+/** Ids that deleted directories of an owner had, or that other sessions have: the directory gets the next number. */
+const MOST_TAKEN = 1000;
 
 export async function readFiles(hf: DirectoryStore, owner: DirectoryOwner): Promise<Files> {
   return (await readDirectory(hf, owner)).files;
@@ -63,9 +64,7 @@ export async function changeFiles(
 }
 
 async function readDirectory(hf: DirectoryStore, owner: DirectoryOwner): Promise<StoredDirectory> {
-  // A fork of the directory has its tags too; the oldest session is the directory itself.
-  const { items } = await hf.sessions.list({ tag: nameOf(owner), order: "oldest", limit: 1 });
-  const session = items[0]?.id ?? null;
+  const session = await findDirectory(hf, owner);
   if (session === null) return { session, files: new Map(), version: 0 };
   const { value, version } = await hf.state.getVersioned({ session });
   const isFile = (entry: [string, Json]): entry is [string, string] =>
@@ -73,22 +72,40 @@ async function readDirectory(hf: DirectoryStore, owner: DirectoryOwner): Promise
   return { session, files: new Map(Object.entries(value).filter(isFile)), version };
 }
 
+/** A fork of the directory has its tags and metadata too; the oldest session is the directory itself. */
+async function findDirectory(hf: DirectoryStore, owner: DirectoryOwner): Promise<string | null> {
+  const filter = { tag: nameOf(owner), order: "oldest", limit: 100 } as const;
+  for (let cursor: string | null = null; ; ) {
+    const page: Page<Session> = await hf.sessions.list({ ...filter, cursor });
+    const found = page.items.find((session) => isDirectory(session, owner));
+    if (found !== undefined) return found.id;
+    if (page.next === null) return null;
+    cursor = page.next;
+  }
+}
+
+/** Anyone may tag a session with the name of a directory: a directory also says in its metadata whose it is. */
+function isDirectory({ tags, metadata }: Session, owner: DirectoryOwner): boolean {
+  return tags.includes(nameOf(owner)) && metadata.agent === owner.agent && metadata.namespace === owner.namespace;
+}
+
 /** The id is the same for all that create the directory at the same time, so that only one of them does. */
 async function createDirectory(hf: DirectoryStore, owner: DirectoryOwner): Promise<string> {
   const name = nameOf(owner);
-  for (let deleted = 0; deleted <= MOST_DELETED; deleted++) {
-    const id = deleted === 0 ? name : `${name}#${deleted + 1}`;
+  for (let taken = 0; taken <= MOST_TAKEN; taken++) {
+    const id = taken === 0 ? name : `${name}#${taken + 1}`;
     try {
       const title = `Memory files of the agent ${JSON.stringify(owner.agent)}`;
       await hf.sessions.create({ id, title, tags: [name], metadata: { ...owner } });
       return id;
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
-      if (error.code === "AlreadyExists") throw createdMeanwhile(id, error);
-      if (error.code !== "SessionDeleted") throw error;
+      if (error.code !== "AlreadyExists" && error.code !== "SessionDeleted") throw error;
+      const there = await hf.sessions.get(id);
+      if (there !== null && isDirectory(there, owner)) throw createdMeanwhile(id, error);
     }
   }
-  throw limitExceeded("memoryFiles", "the number of deleted directories", MOST_DELETED);
+  throw limitExceeded("memoryFiles", "the number of deleted directories", MOST_TAKEN);
 }
 
 /** The change is decided again on what the other writer has made. */

@@ -283,6 +283,21 @@ describeOnEachStore("memory files", (store) => {
     }
   });
 
+  test("AT2 a session that only has the tag or the id of a directory is none, and is left alone", async () => {
+    const { hf } = store();
+    const tool = toolOf("tagged");
+    const name = "memories/default/tagged";
+    await hf.sessions.create({ id: "notes", tags: [name], metadata: { agent: "other" } });
+    await hf.state.patch({ session: "notes" }, { "/memories/mine": "mine" });
+    await hf.sessions.create({ id: name, title: "mine too" });
+    expect(await tool.execute({ command: "view", path: "/memories" })).toMatch(/\n0B\t\/memories$/);
+    expect(await tool.execute({ command: "create", path: "/memories/a", file_text: "one" })).toMatch(/^File created/);
+    expect(await tool.execute({ command: "view", path: "/memories/a" })).toMatch(/\tone$/);
+    expect(await hf.state.get({ session: "notes" })).toEqual({ "/memories/mine": "mine" });
+    expect((await hf.sessions.list({ tag: name })).items.map(({ id }) => id)).toEqual([`${name}#2`, "notes"]);
+    expect(await hf.state.get({ session: name })).toEqual({});
+  });
+
   test("AT3 a command that is executed again after an unknown outcome changes nothing twice", async () => {
     const tool = toolOf("again");
     const commands = [
