@@ -177,9 +177,11 @@ async function startServer(bin?: string): Promise<PostgresServer | undefined> {
     // Tests of crashes start their own servers (test/real). On this one no commit waits for the disk, and a deadlock is
     // detected before a second is over.
     const settings = { fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0" };
+    // Several files of tests keep their schemas' connections at once.
+    const connections = { max_connections: "400" };
     return await startPostgres({
       ...(bin === undefined ? {} : { bin }),
-      settings: { ...settings, deadlock_timeout: "100ms" },
+      settings: { ...settings, ...connections, deadlock_timeout: "100ms" },
     });
   } catch (error) {
     // The tests of a native server are skipped by name instead.
