@@ -10,6 +10,14 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/only the limit may differ/, "repeat the options of the command that printed it; only --limit may differ"],
   [/\bvectors\.listCollections\(\)/, "`holdfast vectors` lists all collections"],
   [/\bvectors\.upsert\(\)/, "`holdfast vectors add --replace` replaces documents"],
+  [
+    /^Pass `model: (".*")` if/,
+    "pass --model $1 if these embeddings are of that model, or use a collection of their own",
+  ],
+  [
+    /leave `model` out/,
+    "nobody named the model of its embeddings: leave --model out if these are of the same one, or use a collection of their own",
+  ],
   [/\bsessions\.get\(\)/, "use the id; `holdfast sessions show ALIAS` prints it"],
   [/\bheads\.list\(\)/, "`holdfast heads SESSION` lists its heads"],
   [

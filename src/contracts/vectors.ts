@@ -111,7 +111,10 @@ export interface CollectionOptions {
 }
 
 export interface AddOptions extends CollectionOptions {
-  /** The model of the embeddings. If the collection has embeddings of another model, EmbeddingMismatch. */
+  /**
+   * The model of the embeddings. EmbeddingMismatch if the collection has those of another model. Without it, embeddings are added only
+   * beside others whose model nobody named, and a query is taken as one of the collection's model.
+   */
   readonly model?: string;
 }
 

@@ -10,8 +10,8 @@ import {
   type CollectionState,
   DOCUMENTS,
   type Generation,
+  joinGeneration,
   newGeneration,
-  requireSameModel,
 } from "../vectors/collections.ts";
 import { encodeEmbedding, type StoredDocument } from "../vectors/documents.ts";
 import {
@@ -157,8 +157,7 @@ function generationFor(storage: Storage, state: CollectionState, { id, dimension
   if (state.current === null) {
     return newGeneration(storage, 1, { model: id, dimension: dimensions, metric: "cosine", precision: "f32" });
   }
-  requireSameModel(state.name, state.current, { model: id, dimension: dimensions }, "embedding");
-  return { ...state.current, model: id };
+  return joinGeneration(state.name, state.current, { model: id, dimension: dimensions }, "embedding");
 }
 
 async function lastEmbedded(storage: Storage, { no: collection, current }: CollectionState): Promise<number> {

@@ -172,23 +172,74 @@ export function newGeneration(
   };
 }
 
-/** Refuses embeddings of another model or dimension than the collection has. A model without a name matches any. */
+interface GivenEmbeddings {
+  /** "": unknown. */
+  readonly model: string;
+  readonly dimension: number;
+}
+
+/**
+ * The generation that embeddings of this model may join. Embeddings without a model's name are a generation of their own: nobody knows
+ * whether they are of a model that has one. Without any embedding, a generation without a name takes the name of the first ones.
+ */
+export function joinGeneration(
+  collection: string,
+  generation: Generation,
+  given: GivenEmbeddings,
+  what: string,
+): Generation {
+  const isUnclaimed = generation.model === "" && generation.vectors === 0;
+  const joined = isUnclaimed ? { ...generation, model: given.model } : generation;
+  if (given.model === joined.model && given.dimension === joined.dimension) return joined;
+  throw mismatch(collection, generation, given, what, addHint(generation, given));
+}
+
+/** Refuses a query of another model or dimension than the collection has. Without a model's name it is of the collection's model. */
 export function requireSameModel(
   collection: string,
-  { model, dimension, generation }: Generation,
+  generation: Generation,
   given: { readonly model: string | undefined; readonly dimension: number },
   what: string,
 ): void {
-  const isOther = given.model !== undefined && given.model !== "" && model !== "" && given.model !== model;
-  if (!isOther && given.dimension === dimension) return;
-  const named = (name: string, size: number) => (name === "" ? `${size} numbers` : `${name} (${size} numbers)`);
-  const [ours, theirs] = [named(model, dimension), named(given.model ?? "", given.dimension)];
-  throw new HoldfastError(
+  const { model = "", dimension } = given;
+  if ((model === "" || model === generation.model) && dimension === generation.dimension) return;
+  throw mismatch(
+    collection,
+    generation,
+    { model, dimension },
+    what,
+    generation.model === "" && model !== "" && dimension === generation.dimension
+      ? "Nobody named the model of its embeddings: leave `model` out if you know that the query is of the same one."
+      : OTHER_MODEL,
+  );
+}
+
+const OTHER_MODEL = "Use the collection's model, or put embeddings of the other model into a collection of their own.";
+
+function addHint({ model, dimension }: Generation, given: GivenEmbeddings): string {
+  if (dimension !== given.dimension) return OTHER_MODEL;
+  if (given.model === "") {
+    return `Pass \`model: ${JSON.stringify(model)}\` if these embeddings are of that model, or use a collection of their own.`;
+  }
+  if (model !== "") return OTHER_MODEL;
+  return (
+    "Nobody named the model of its embeddings: leave `model` out if these are of the same one, or use a collection of their own, " +
+    "where all are added with `model`."
+  );
+}
+
+function mismatch(
+  collection: string,
+  { model, dimension, generation }: Generation,
+  given: GivenEmbeddings,
+  what: string,
+  hint: string,
+): HoldfastError {
+  const named = (name: string, size: number) => `${name === "" ? "a model without a name" : name} (${size} numbers)`;
+  const [ours, theirs] = [named(model, dimension), named(given.model, given.dimension)];
+  return new HoldfastError(
     "EmbeddingMismatch",
     `${what}: an embedding of ${theirs}; the collection ${JSON.stringify(collection)} has those of ${ours}`,
-    {
-      details: { collection, generation, expected: { model, dimension }, actual: given },
-      hint: "Use the collection's model, or put embeddings of the other model into a collection of their own.",
-    },
+    { details: { collection, generation, expected: { model, dimension }, actual: { ...given } }, hint },
   );
 }

@@ -17,12 +17,12 @@ import {
   collectionGuards,
   DOCUMENTS,
   type Generation,
+  joinGeneration,
   newCollection,
   newGeneration,
   putCollection,
   putGeneration,
   readCollection,
-  requireSameModel,
 } from "./collections.ts";
 import { encodeEmbedding, type PreparedContent, prepareContent, type ReadyDocument } from "./documents.ts";
 import { checkVector } from "./kernel/vector.ts";
@@ -148,20 +148,20 @@ function checkEmbeddings(
   storage: Storage,
   state: CollectionState,
   documents: readonly IdentifiedDocument[],
-  { model }: WriteTarget,
+  { model = "" }: WriteTarget,
 ): Generation | null {
   let { current } = state;
   for (const { ready } of documents) {
     const { embedding } = ready;
     if (embedding === null) continue;
     current ??= newGeneration(storage, 1, {
-      model: model ?? "",
+      model,
       dimension: embedding.length,
       metric: "cosine",
       precision: "f32",
     });
     const what = `${ready.what}.embedding`;
-    requireSameModel(state.name, current, { model, dimension: embedding.length }, what);
+    current = joinGeneration(state.name, current, { model, dimension: embedding.length }, what);
     checkVector(embedding, current.dimension, current.metric, what);
   }
   return current;

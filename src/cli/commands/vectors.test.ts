@@ -52,8 +52,11 @@ test("documents are added, found, shown and erased", async () => {
 
 test("a mistake is named, with what to do", async () => {
   await cli("add", "other", '{"id":"a","content":"a","embedding":[1,2]}');
+  await cli("add", "named", '{"id":"a","content":"a","embedding":[1,2]}', "--model", "m-1");
   const mistakes: readonly (readonly [argv: readonly string[], code: number, says: string])[] = [
     [["search", "other", "[1]"], EXIT.refused, "1 numbers"],
+    [["add", "other", '{"content":"b","embedding":[1,2]}', "--model", "m"], EXIT.refused, "leave --model out"],
+    [["add", "named", '{"content":"b","embedding":[1,2]}'], EXIT.refused, 'pass --model "m-1"'],
     [["search", "other", '["1"]'], EXIT.usage, "list of numbers"],
     [["search", "other", "[1,"], EXIT.usage, "is not JSON"],
     [["add", "other", "notes.txt"], EXIT.usage, "there is no file notes.txt"],

@@ -1,7 +1,7 @@
 // The suite of the vectors contract: documents and collections here, searches and concurrent writers in the files beside.
 import assert from "node:assert/strict";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { DocumentInput } from "../../contracts/vectors.ts";
+import type { DocumentInput, Vectors } from "../../contracts/vectors.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { vectorRaceCases } from "./vectors-races.ts";
@@ -151,6 +151,15 @@ const documentCases: readonly Case[] = [
   }),
 ];
 
+async function counts(vectors: Vectors): Promise<Record<string, [documents: number, model: string]>> {
+  const found: Record<string, [number, string]> = {};
+  for (const name of await vectors.listCollections()) {
+    const { documents, model } = present(await vectors.getCollection(name));
+    found[name] = [documents, model];
+  }
+  return found;
+}
+
 const collectionCases: readonly Case[] = [
   prove("ME6 collections are listed, described and deleted with their documents", ["vectors"], async ({ vectors }) => {
     assert.deepEqual(await vectors.listCollections(), []);
@@ -169,7 +178,7 @@ const collectionCases: readonly Case[] = [
     });
     assert.deepEqual(await vectors.getCollection(created.name), created);
     await refuses("AlreadyExists", () => vectors.createCollection(created.name, { dimension: 3 }));
-    await vectors.add([{ content: "a", embedding: [3, 4] }], { collection: created.name });
+    await vectors.add([{ content: "a", embedding: [3, 4] }], { collection: created.name, model: "m" });
     await vectors.add([{ content: "text only" }], { collection: "b" });
     await vectors.add([{ content: "a", embedding: [1] }]);
     assert.deepEqual(await vectors.listCollections(), ["b", "default", created.name]);
@@ -188,10 +197,13 @@ const collectionCases: readonly Case[] = [
   prove("ME6 embeddings of another dimension or model are never mixed", ["vectors"], async ({ vectors }) => {
     await vectors.add([{ id: "a", content: "a", embedding: [1, 2] }], { model: "m-1" });
     const mixed = await refuses("EmbeddingMismatch", () =>
-      vectors.add([
-        { content: "b", embedding: [1, 2] },
-        { content: "c", embedding: [1, 2, 3] },
-      ]),
+      vectors.add(
+        [
+          { content: "b", embedding: [1, 2] },
+          { content: "c", embedding: [1, 2, 3] },
+        ],
+        { model: "m-1" },
+      ),
     );
     assert.match(mixed.message, /3 numbers.*m-1 \(2 numbers\)/);
     const other = await refuses("EmbeddingMismatch", () =>
@@ -203,6 +215,30 @@ const collectionCases: readonly Case[] = [
     assert.equal((await vectors.search([1, 2], { model: "m-1" })).length, 1);
     assert.equal((await vectors.search([1, 2])).length, 1);
     assert.equal(present(await vectors.getCollection("default")).documents, 1);
+  }),
+
+  prove("ME6 embeddings without a model's name are never mixed with named ones", ["vectors"], async ({ vectors }) => {
+    const one = { content: "one", embedding: [1, 2] };
+    const put = (collection: string, model?: string) =>
+      vectors.add([one], { collection, ...(model === undefined ? {} : { model }) });
+    await put("named", "m-1");
+    const unnamed = await refuses("EmbeddingMismatch", () => put("named"));
+    assert.match(present(unnamed.hint), /`model: "m-1"`/);
+    assert.deepEqual(unnamed.details.actual, { model: "", dimension: 2 });
+    await refuses("EmbeddingMismatch", () => vectors.upsert([{ id: "b", ...one }], { collection: "named", model: "" }));
+    await put("unnamed");
+    await put("unnamed", "");
+    const named = await refuses("EmbeddingMismatch", () => put("unnamed", "m-1"));
+    assert.match(present(named.hint), /leave `model` out/);
+    await refuses("EmbeddingMismatch", () => vectors.search([1, 2], { collection: "unnamed", model: "m-1" }));
+    assert.equal((await vectors.search([1, 2], { collection: "unnamed" })).length, 2);
+    assert.deepEqual(await counts(vectors), { named: [1, "m-1"], unnamed: [2, ""] });
+    // Documents without an embedding have no model, and a collection without embeddings takes the name of the first ones.
+    await vectors.add([{ content: "text" }], { collection: "named" });
+    await vectors.createCollection("empty", { dimension: 2 });
+    await put("empty", "m-2");
+    await refuses("EmbeddingMismatch", () => put("empty"));
+    assert.deepEqual(await counts(vectors), { named: [2, "m-1"], unnamed: [2, ""], empty: [1, "m-2"] });
   }),
 
   prove(
