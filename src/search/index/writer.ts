@@ -8,7 +8,7 @@ import type { InterruptibleWork, TimeSlice } from "../../core/time-slice.ts";
 import type { TextLanguage } from "../text/stem.ts";
 import { TOKENISER_VERSION } from "../text/tokenise.ts";
 import { verifyPage } from "./byte-stream.ts";
-import { chooseMerge } from "./levels.ts";
+import { chooseMerge, LEVELS } from "./levels.ts";
 import { type MergeSource, mergeSegments } from "./merge.ts";
 import { repairStructure } from "./repair.ts";
 import { type MadeSegment, SegmentBuilder } from "./segment.ts";
@@ -24,8 +24,6 @@ import { type IndexItem, readUnits } from "./units.ts";
 /** How long work in the background rests after a slice; longer while the store is written to. */
 const REST_MS = 10;
 const BUSY_REST_MS = 40;
-/** Units of a segment that is made in memory. */
-const UNITS_PER_BATCH = 4096;
 /** How often in a row other changes may make a change begin again. */
 const ATTEMPTS = 8;
 
@@ -186,7 +184,7 @@ export class IndexWriter {
         const settled = await this.#source.settle(state);
         return settled === null ? "nothing" : await this.#append(settled, language);
       }
-      const sources = chooseMerge(state.segments);
+      const sources = chooseMerge(this.#source.kind, state.segments);
       return sources === null ? "nothing" : await this.#merge(state, sources, language);
     } catch (error) {
       if (error instanceof StaleSnapshot) return "refused";
@@ -252,6 +250,7 @@ export class IndexWriter {
     end: number,
     language: TextLanguage,
   ): Promise<NewSegment | null> {
+    const { unitsMade } = LEVELS[this.#source.kind];
     const builder = new SegmentBuilder();
     const items: SourceItem[] = [];
     let high = end;
@@ -259,7 +258,7 @@ export class IndexWriter {
       if (this.#isStopped) throw new WriterStop();
       items.push(one);
       if (one.item !== null) await this.#inSlices(addUnits(builder, one.item, language));
-      if (builder.unitCount >= UNITS_PER_BATCH) {
+      if (builder.unitCount >= unitsMade) {
         high = one.position;
         break;
       }
