@@ -9,6 +9,18 @@ import type { Output } from "./output.ts";
 import { facts } from "./table.ts";
 import { formatTime, parseDuration } from "./units.ts";
 
+export const SCOPE_OPTIONS = {
+  agent: { type: "text", value: "ID", summary: "memories of this agent (default: those of no agent)" },
+  namespace: { type: "text", value: "NAME", summary: 'memories of this namespace (default "default")' },
+} as const;
+
+export const SCOPE_USAGE = "[--agent A] [--namespace N]";
+
+export function readScope(args: Arguments): MemoryScope {
+  const [agent, namespace] = [args.text("agent"), args.text("namespace")];
+  return { ...(agent === undefined ? {} : { agent }), ...(namespace === undefined ? {} : { namespace }) };
+}
+
 /** Reads `2026-01-31`, `2026-01-31T12:00Z`, or `3d` as three days ago. */
 export function readTime(text: string, option: string, now: number): number {
   if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return now - parseDuration(text, option);

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { open } from "../../open.ts";
+import { EXIT } from "../exit.ts";
 import { main } from "../main.ts";
 import { captureOutput } from "../output-capture.ts";
 
@@ -66,6 +68,52 @@ test("ME5 why explains for an agent's memory why it is in a core block or in non
   expect(stdout.split("\n").every((line) => line.length <= 80)).toBe(true);
   const { promotion } = JSON.parse((await cli("why", ids[3] ?? "", ...scope, "--json")).stdout);
   expect(promotion).toMatchObject({ block: null, pinned: false, needed: 0.5 });
+});
+
+test("ME5 an agent's memories are promoted, pinned and taken back, and rm says what versions of blocks keep", async () => {
+  const hf = await open(path.join(cwd, "holdfast.db"));
+  await hf.agents.create({ id: "tutor" });
+  await hf.agents.saveBlocks("tutor", [{ label: "facts", value: "", limit: 200 }]);
+  await hf.close();
+  const scope = ["--agent", "tutor"];
+  const { id } = JSON.parse((await cli("add", "Bob likes chess", ...scope, "--importance", "1", "--json")).stdout);
+  const low = JSON.parse((await cli("add", "Bob has a bike", ...scope, "--importance", "0", "--json")).stdout).id;
+  const facts = async () =>
+    JSON.parse((await captureOutput(main, ["agents", "blocks", "tutor", "--json"], { cwd })).stdout).blocks[0].value;
+  const dry = await cli("promote", ...scope, "--dry-run");
+  expect(dry.stdout).toMatch(
+    /^dry run: nothing was changed\nCHANGE .*\npromoted +facts +mem_\w+ +score 0\.\d\d\n1 memory in/,
+  );
+  expect(await facts()).toBe("");
+  expect((await cli("promote", ...scope)).stdout).toMatch(
+    new RegExp(`promoted +facts +${id} .*\nchanged facts \\(version 2\\)\n1 `),
+  );
+  expect((await cli("promote", ...scope)).stdout).toBe("nothing to promote or demote\n1 memory in the blocks\n");
+  expect((await cli("pin", low, ...scope)).stdout).toBe(`pinned ${low}\n`);
+  expect((await cli("pin", low, ...scope)).stdout).toBe(`${low} is pinned already\n`);
+  expect(JSON.parse((await cli("promote", ...scope, "--json")).stdout)).toMatchObject({
+    dryRun: false,
+    promoted: [{ memory: low, block: "facts" }],
+    kept: 2,
+  });
+  expect((await cli("unpin", low, ...scope)).stdout).toBe(`unpinned ${low}\n`);
+  expect((await cli("unpin", low, ...scope)).stdout).toBe(`${low} is not pinned\n`);
+  const undone = await cli("promote", ...scope, "--undo");
+  expect(undone.stdout).toMatch(new RegExp(`demoted +facts +${low} +its promotion was taken back`));
+  expect(await facts()).toContain("Bob likes chess");
+  const erased = await cli("rm", id, ...scope, "--yes");
+  expect(erased.stdout).toMatch(
+    /^erased 1 memory with \d+ changes\nolder versions of core blocks keep \d lines? of it\n$/,
+  );
+  expect(erased.stderr).toContain("last agent");
+  expect(await facts()).toBe("");
+  for (const argv of [["promote"], ["pin", id], ["promote", ...scope, "--undo", "--dry-run"]]) {
+    expect((await cli(...argv)).code).toBe(EXIT.usage);
+  }
+  expect((await cli("promote", ...scope, "--undo", "--json")).code).not.toBe(EXIT.ok);
+  expect((await cli("pin", "mem_none", ...scope)).code).toBe(EXIT.notFound);
+  await cli("rm", "--all", ...scope, "--yes");
+  expect((await cli("pin", "--help")).stdout).toContain("holdfast memory pin mem_x7 --agent helper");
 });
 
 test("a memory of another scope is not shown, and the operator learns where it is", async () => {

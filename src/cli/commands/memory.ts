@@ -1,7 +1,7 @@
 // holdfast memory: long-term facts of one scope, a namespace and an agent or none.
 
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Memories, Memory, MemoryChange, MemoryHit, MemoryScope } from "../../contracts/memory.ts";
+import type { Memories, Memory, MemoryChange, MemoryHit } from "../../contracts/memory.ts";
 import type { PromotionExplanation } from "../../contracts/promotion.ts";
 import { MEMORY_VERBS } from "../../contracts/verbs/memory.ts";
 import type { Arguments, Command, CommandGroup, Context } from "../command-line.ts";
@@ -9,23 +9,21 @@ import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
 import { readObject, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
-import { memoryLines, needMemory, readSource, readTime, sourceText } from "../memories.ts";
+import {
+  memoryLines,
+  needMemory,
+  readScope,
+  readSource,
+  readTime,
+  SCOPE_OPTIONS,
+  SCOPE_USAGE,
+  sourceText,
+} from "../memories.ts";
 import { pageOptions } from "../option.ts";
 import { type Column, facts, table } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
-
-const SCOPE_OPTIONS = {
-  agent: { type: "text", value: "ID", summary: "memories of this agent (default: those of no agent)" },
-  namespace: { type: "text", value: "NAME", summary: 'memories of this namespace (default "default")' },
-} as const;
-
-const SCOPE_USAGE = "[--agent A] [--namespace N]";
-
-function readScope(args: Arguments): MemoryScope {
-  const [agent, namespace] = [args.text("agent"), args.text("namespace")];
-  return { ...(agent === undefined ? {} : { agent }), ...(namespace === undefined ? {} : { namespace }) };
-}
+import { pin, promote, unpin } from "./memory-promotion.ts";
 
 const add: Command = {
   name: "add",
@@ -341,7 +339,8 @@ const rm: Command = {
   usage: [`memory rm (ID | --all) ${SCOPE_USAGE} [--yes]`],
   description:
     "Erases a memory with its history for good. What it superseded stays superseded; memory undo brings that back. " +
-    "--all erases all memories of the scope.",
+    "Its line leaves core blocks; older versions of a block keep it, and rm says how many lines that are. --all erases all " +
+    "memories of the scope.",
   options: {
     ...SCOPE_OPTIONS,
     all: { type: "flag", summary: "erase all memories of the scope" },
@@ -366,9 +365,14 @@ const rm: Command = {
     }
     const erasure = id === undefined ? await holdfast.memory.clear(scope) : await holdfast.memory.delete(id, scope);
     const { memories = 0, changes = 0 } = erasure.removed;
+    const { blockLines = 0 } = erasure.kept;
     await output.answer(erasure, () => [
       `erased ${plural(memories, "memory", "memories")} with ${plural(changes, "change")}`,
+      ...(blockLines === 0 ? [] : [`older versions of core blocks keep ${plural(blockLines, "line")} of it`]),
     ]);
+    if (blockLines > 0) {
+      await output.note("a block's versions go with the block: when its last agent leaves it out, or is removed");
+    }
     return undefined;
   },
 };
@@ -415,12 +419,12 @@ const SCOPE_COLUMNS: readonly Column<Awaited<ReturnType<Memories["scopes"]>>["it
 
 export const memory: CommandGroup = {
   name: "memory",
-  summary: "save, find, explain and erase long-term facts",
-  usage: [add, search, ls, show, why, undo, rm, status].flatMap(({ usage }) => usage),
+  summary: "save, find, explain, promote and erase long-term facts",
+  usage: [add, search, ls, show, why, undo, promote, pin, unpin, rm, status].flatMap(({ usage }) => usage),
   description:
     "A memory is a fact that outlives its session. It belongs to one scope, a namespace and an agent or none: a command without " +
     "--agent is about the memories of no agent.",
-  commands: [add, search, ls, show, why, undo, rm, status],
+  commands: [add, search, ls, show, why, undo, promote, pin, unpin, rm, status],
   fallback: "ls",
   examples: [...add.examples, ...search.examples.slice(0, 1), ...why.examples],
 };
