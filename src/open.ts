@@ -28,6 +28,7 @@ import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import type { LoadSystemSource } from "./core/system-source.ts";
 import { BackgroundEmbeddings, loadEmbedder } from "./embeddings/on-demand.ts";
+import { checkEmbeddedKinds, type EmbeddedKinds } from "./embeddings/settings.ts";
 import { createHistory } from "./history/history.ts";
 import type { Nouns } from "./nouns.ts";
 import { createRuns } from "./runs/on-demand.ts";
@@ -51,6 +52,7 @@ interface Settings {
   readonly fileMode: number;
   /** null: the handle has no text index. */
   readonly search: { readonly language: TextLanguage } | null;
+  readonly embeddings: EmbeddedKinds;
   readonly environment: Environment;
 }
 
@@ -67,6 +69,7 @@ const OPTIONS = [
   "poolSize",
   "fileMode",
   "embedder",
+  "embeddings",
   "search",
   "environment",
 ] as const satisfies readonly (keyof OpenOptions)[];
@@ -75,7 +78,7 @@ const OPTIONS = [
 export async function open(url: string, options: OpenOptions = {}): Promise<Holdfast> {
   const settings = checkOptions(options);
   const target = parseStoreUrl(url);
-  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder));
+  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder), settings.embeddings);
   return openDriver(await connect(target, settings), { shown: target.shown, settings, options, background });
 }
 
@@ -91,7 +94,7 @@ export async function openOn(
   between?: (storage: Storage) => Storage,
 ): Promise<Holdfast> {
   const settings = checkOptions(options);
-  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder));
+  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder), settings.embeddings);
   return openDriver(driver, { shown: "simulated", settings, options, background }, between);
 }
 
@@ -113,7 +116,7 @@ async function openDriver(
   const lazy = new LazyParts();
   const payloads = createPayloads(storage, options.blobs);
   const system = lazy.part(SYSTEM, ({ createSystemSource }) =>
-    createSystemSource(storage, payloads, languageOf(settings)),
+    createSystemSource(storage, payloads, languageOf(settings), background.meaningOf("memories")),
   );
   const base: Base = {
     storage,
@@ -188,7 +191,9 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
-  const memory = lazy.part(MEMORY, ({ createMemory }) => createMemory(storage, payloads, languageOf(base.settings)));
+  const memory = lazy.part(MEMORY, ({ createMemory }) =>
+    createMemory(storage, payloads, languageOf(base.settings), background.meaningOf("memories")),
+  );
   const counted = Object.fromEntries(
     (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [name, lifetime.of<object>(nouns[name], NOUN_VERBS[name])]),
   ) as unknown as typeof nouns;
@@ -270,13 +275,19 @@ const STORE_VERBS = { ...check, ...trace, ...query, ...search, ...stats, ...rein
 type StoreCalls = Checking & Tracing & Querying & Searching & Reindexing & Pick<Holdfast, "stats">;
 
 /** The verbs of the store itself. The first call of each loads the code that it needs. */
-function createStoreCalls({ storage, payloads, settings, schedule, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
+function createStoreCalls(
+  { storage, payloads, settings, schedule, lookup, lazy, background }: Base,
+  blobs: Blobs,
+): StoreCalls {
   const index = lazy.part(UPKEEP, ({ createUpkeep }) => createUpkeep(storage, payloads, settings.search));
   if (settings.search !== null) schedule.begin(index);
   const stats = lazy.part(STATS, ({ createStats }) => createStats(storage));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
   const search = lazy.part(SEARCH, ({ createSearching }) =>
-    createSearching(storage, payloads, lookup, settings.search),
+    createSearching(
+      { storage, payloads, settings: settings.search, meaning: background.meaningOf("messages") },
+      lookup,
+    ),
   );
   const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, lookup));
   const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, lookup));
@@ -335,6 +346,7 @@ function checkOptions(options: OpenOptions): Settings {
   const whole = (name: string, fallback: number, min: number, max: number) =>
     given[name] === undefined ? fallback : checkInt(given[name], name, min, max);
   const ttl = given.blobTtlMs;
+  const search = checkSearch(given.search);
   return {
     durability:
       given.durability === undefined ? "full" : checkOneOf(given.durability, "durability", ["full", "normal"]),
@@ -344,7 +356,8 @@ function checkOptions(options: OpenOptions): Settings {
     create: given.create !== false,
     migrate: given.migrate !== false,
     fileMode: given.fileMode === undefined ? FILE_MODE : checkFileMode(given.fileMode, "fileMode"),
-    search: checkSearch(given.search),
+    search,
+    embeddings: checkEmbeddedKinds(given.embeddings, search),
     environment: options.environment ?? realEnvironment(),
   };
 }

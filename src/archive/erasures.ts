@@ -122,10 +122,10 @@ function nameOf(table: LoggedTable, { seq, branch, first_seq, key, id }: Portabl
 /** Writes that erase the rows one by one. Repeating them changes nothing. */
 export function eraseRows(no: number, erased: ErasureComparison["erased"]): readonly Write[] {
   const once = new Map(erased.map((one) => [JSON.stringify([one.table, one.here.seq]), one]));
-  const drops = [...once.values()].flatMap(({ table, here }): readonly Write[] => {
-    const params: Cell[] = [no, Number(here.seq)];
-    return table === "events" ? [{ op: "run", statement: "row.events.dropSegments", params }] : [];
-  });
+  const rows = [...once.values()].filter(({ table }) => table === "events");
+  const ofRows = (statement: "row.events.dropSegments" | "row.events.markPassages") =>
+    rows.map(({ here }): Write => ({ op: "run", statement, params: [no, Number(here.seq)] }));
+  const drops = ofRows("row.events.dropSegments");
   const writes = [...once.values()].flatMap(({ table, here, by }): readonly Write[] => {
     const where: Cell[] = [no, Number(here.seq)];
     const forget = (...params: Cell[]): Write => ({ op: "run", statement: `row.${table}.erase`, params });
@@ -138,7 +138,7 @@ export function eraseRows(no: number, erased: ErasureComparison["erased"]): read
     const timed = table === "evals" || table === "calls" || table === "snapshots";
     return [release, timed ? forget(by, ...where) : forget(...where)];
   });
-  return drops.length === 0 ? writes : [...changeSegmentWrites(drops), ...writes];
+  return drops.length === 0 ? writes : [...changeSegmentWrites(drops, ofRows("row.events.markPassages")), ...writes];
 }
 
 /** The blobs that may be deleted with the rows: their own, blobs that these name, and copies of inline content. */

@@ -19,6 +19,7 @@ import {
 import { readDocument } from "../vectors/documents.ts";
 import { VectorCoder } from "../vectors/kernel/code.ts";
 import { type CodePage, decodePage, readSlot } from "../vectors/kernel/pages.ts";
+import { type PassageKind, passageKindOf } from "../vectors/reserved.ts";
 import type { IssueReporter } from "./findings.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { BlobReader } from "./yielding-reads.ts";
@@ -94,6 +95,24 @@ async function checkCollection(check: CollectionCheck, row: CheckedCollectionRow
     wrong({ table: "vectors", generation, item });
   }
   await checkDocuments(check, row);
+  const kind = passageKindOf(row.name);
+  if (kind !== null) await checkPassages(check, row, kind);
+}
+
+/** Passages with their embeddings, and with the messages or memories that they are of. */
+async function checkPassages(
+  { storage, found }: CollectionCheck,
+  { no: collection, generation }: CheckedCollectionRow,
+  kind: PassageKind,
+): Promise<void> {
+  const wrong = (details: JsonObject) =>
+    void found.push({ kind: "collection-wrong", details: { table: "passages", ...details } });
+  for (const { item, pending } of await storage.query("check.passages", { collection, generation, limit: PAGE })) {
+    wrong({ item, pending });
+  }
+  for (const { item } of await storage.query("check.strayPassages", { collection, kind, limit: PAGE })) {
+    wrong({ item, reason: `it is of none of the ${kind}` });
+  }
 }
 
 /** Documents with their embeddings; in deep mode also with the index of their metadata. */
@@ -176,7 +195,8 @@ async function checkPages(check: CollectionCheck, state: CollectionState, genera
   for (const [i, start] of starts.entries()) {
     const last = Math.min((starts[i + 1] ?? Number.POSITIVE_INFINITY) - 1, generation.packed);
     const [row] = await storage.query("vectors.pagesAt", { ...of, starts: JSON.stringify([start]) });
-    if (row === undefined) continue;
+    // Emptied by an erasure: its codes are made again with the next search.
+    if (row === undefined || row.codes.length === 0) continue;
     try {
       const page = decodePage(row.codes, coder.codeBytes, `page ${start}`);
       for (const item of await wrongCodes(storage, state, generation, coder, { page, start, last })) {

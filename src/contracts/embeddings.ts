@@ -2,8 +2,8 @@
 // every text that has no embedding yet is embedded by one of the processes that have the store open with the embedder, also after crashes
 // and failures; an embedding is stored only while its text is still there, and is only compared with embeddings of the same model.
 
-/** What has embeddings: documents of collections. */
-export type EmbeddedKind = "documents";
+/** What has embeddings: documents of collections, memories, and messages, the longer ones in passages of about 75 words. */
+export type EmbeddedKind = "documents" | "memories" | "messages";
 
 export interface EmbeddingStatus {
   /** The embedder of this handle; null: it was opened without one, so that searches by words are all there is. */
@@ -24,7 +24,7 @@ export interface EmbeddingStatus {
 }
 
 export interface EmbeddingProgress {
-  /** Texts that wait for their embedding, including `failing` ones. */
+  /** Texts that wait for their embedding, including `failing` ones; a new message or memory counts once until it is cut into passages. */
   readonly pending: number;
   /** Texts that failed and are tried again. */
   readonly failing: number;
@@ -47,8 +47,9 @@ export interface EmbedderFailure {
 /** A text that could not be embedded although others could. */
 export interface FailedEmbedding {
   readonly kind: EmbeddedKind;
-  /** Of a document: its collection. */
+  /** Of a document: its collection; otherwise "". */
   readonly collection: string;
+  /** Of the document, the memory or the message; "": it has gone meanwhile. */
   readonly id: string;
   readonly reason: string;
   readonly attempts: number;
@@ -59,7 +60,7 @@ export interface FailedEmbedding {
 
 export interface Embeddings {
   status(): Promise<EmbeddingStatus>;
-  /** Texts that failed, collection by collection, at most `limit` of them; default 100. */
+  /** Texts that failed, kind by kind and collection by collection, at most `limit` of them; default 100. */
   failures(options?: { readonly limit?: number }): Promise<readonly FailedEmbedding[]>;
   /** Tries all failed texts again now, parked ones too, and an embedder that failed. Returns how many texts there are. */
   retry(): Promise<number>;

@@ -61,6 +61,15 @@ export interface OpenOptions {
    */
   readonly embedder?: Embedder;
   /**
+   * What an embedder embeds: by default documents, memories and all messages. Each text is embedded once, which costs what the
+   * embedder costs. false: texts of that kind are searched by words only.
+   */
+  readonly embeddings?: {
+    readonly documents?: boolean;
+    readonly memories?: boolean;
+    readonly messages?: boolean;
+  };
+  /**
    * The text index. It is written in the background after many messages; appends write nothing for it. false: this
    * handle writes no index, and cannot search. Erasures reach an index that other handles write in any case.
    */

@@ -156,10 +156,20 @@ export interface MemorySignal {
 export interface MemoryHit extends Memory {
   /**
    * From 0 to 1: what text and vector say, weighted, of which recency decides a share, its weight. A memory that neither finds is
-   * not among the hits, however recent.
+   * not among the hits, however recent. With vectors, the best text and the best vector of a search are 1.
    */
   readonly score: number;
   readonly signals: readonly MemorySignal[];
+}
+
+/** The hits, best first, and how they were found. */
+export interface MemoryHits extends ReadonlyArray<MemoryHit> {
+  /** text: by words only. hybrid: by words and by vectors; then the nearest memories are hits also if they have none of the words. */
+  readonly mode: "text" | "hybrid";
+  /** Of a hybrid search: how many memories of the scope have no vector yet, and are found by words only. */
+  readonly waiting: number;
+  /** Why there is no hybrid search although the store has an embedder; null: nothing is wrong. */
+  readonly warning: string | null;
 }
 
 export interface MemoryScopeStatus {
@@ -180,6 +190,8 @@ export interface MemoryStatus {
   readonly memories: number;
   readonly superseded: number;
   readonly expired: number;
+  /** Passages of memories that wait for their vectors, and those that failed for good; 0 in a store without an embedder. */
+  readonly embedding: { readonly pending: number; readonly parked: number };
 }
 
 export interface Memories extends Promotions {
@@ -192,9 +204,11 @@ export interface Memories extends Promotions {
   save<M extends object = JsonObject>(content: string, options?: MemoryInput<M>): Promise<SavedMemory>;
   /**
    * The memories of the scope that match best, best first. The query may have "phrases", prefix*, -words, kind:word and
-   * subject:"a name". Empty if no word of the query is in a memory; no other threshold leaves a memory out.
+   * subject:"a name". With an embedder the search is hybrid: it also finds the memories that are nearest in meaning, at most 200, or
+   * four times the limit. Empty if no word of the query is in a memory, and no memory that the options allow has a vector; no other
+   * threshold leaves a memory out.
    */
-  search(query: string, options?: MemorySearchOptions): Promise<readonly MemoryHit[]>;
+  search(query: string, options?: MemorySearchOptions): Promise<MemoryHits>;
   /** Also a memory that was superseded. null if the scope has no such memory, or it has expired. */
   get(id: string, scope?: MemoryScope): Promise<Memory | null>;
   /** Memories that have not ended, also those that begin later, in the order in which they were saved. */

@@ -1,6 +1,7 @@
 // Search over the messages of all sessions. Promise: a message is found as soon as its append is acknowledged, and not any more once
 // it is erased; the same messages give the same ranking on every engine. The result is empty only if no message that the options
-// allow has a word of the query.
+// allow has a word of the query or, with an embedder, a vector. The nearest 200 messages, or four times as many as are wanted, are found
+// by their vectors, however near they are: no threshold of nearness separates what answers a query from what does not.
 import type { At } from "./locators.ts";
 import type { Role } from "./messages.ts";
 
@@ -62,7 +63,8 @@ export interface SearchNeighbour {
 /**
  * Something that made a hit's score. text: words of the query in the passage and around it; session: words in the rest
  * of its session; vector: a similar meaning; rerank: the caller's own score. Their values, from 0 to 1, are weighted and
- * added; those of role and speaker multiply the sum.
+ * added; those of role and speaker multiply the sum. With an embedder, values of words are weighted so that the best of a search
+ * counts .6, and the nearest vector counts .4, role and speaker included.
  */
 export interface SearchSignal {
   readonly name: "text" | "session" | "role" | "speaker" | "vector" | "rerank";
@@ -99,8 +101,12 @@ export interface SearchHit {
 }
 
 export interface SearchResults {
-  /** text: by words only, because no embedder is configured. hybrid: by words and by vectors. */
+  /** text: by words only, because no embedder is configured, or for what `warning` says. hybrid: by words and by vectors. */
   readonly mode: "text" | "hybrid";
+  /** Of a hybrid search: how many passages of messages have no vector yet, and are found by words only. */
+  readonly waiting?: number;
+  /** Why the search is by words only although the store has an embedder. */
+  readonly warning?: string;
   /** Best first. */
   readonly hits: readonly SearchHit[];
 }

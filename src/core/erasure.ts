@@ -68,16 +68,31 @@ function isOfIndex(scope: ErasedScope): scope is MessageScope {
  */
 export function dropSegmentWrites(scopes: readonly MessageScope[], params: NamedCells): readonly Write[] {
   if (scopes.length === 0) return [];
-  return changeSegmentWrites(scopes.map((scope) => ({ op: "run", statement: `${scope}.dropSegments`, params })));
+  const marks = scopes.map((scope): Write => ({ op: "run", statement: `${scope}.markPassages`, params }));
+  return changeSegmentWrites(
+    scopes.map((scope) => ({ op: "run", statement: `${scope}.dropSegments`, params })),
+    marks,
+  );
 }
 
-export function changeSegmentWrites(drops: readonly Write[]): readonly Write[] {
+/** `marks`: see dropPassageWrites(). */
+export function changeSegmentWrites(drops: readonly Write[], marks: readonly Write[]): readonly Write[] {
   return [
     { op: "run", statement: "index.bump", params: { kind: "messages" } },
     ...drops,
     { op: "run", statement: "index.removeDropped", params: {} },
     { op: "run", statement: "index.unmark", params: {} },
+    ...dropPassageWrites(marks),
   ];
+}
+
+/**
+ * Removes passages with their embeddings, codes and failures. `marks` say which; the epoch of their kind was counted before, so that no
+ * other commit adds an embedding of them meanwhile.
+ */
+export function dropPassageWrites(marks: readonly Write[]): readonly Write[] {
+  const statements = ["touch", "emptyPages", "countVectors", "dropVectors", "dropFailures", "drop"] as const;
+  return [...marks, ...statements.map((name): Write => ({ op: "run", statement: `passages.${name}`, params: {} }))];
 }
 
 /** After rows of events were deleted: SQLite gives the highest numbers to other rows. */

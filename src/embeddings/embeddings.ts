@@ -1,5 +1,11 @@
 // The noun `embeddings`: how far the background work is, what failed, and trying again.
-import type { EmbeddingProgress, EmbeddingStatus, Embeddings, FailedEmbedding } from "../contracts/embeddings.ts";
+import type {
+  EmbeddedKind,
+  EmbeddingProgress,
+  EmbeddingStatus,
+  Embeddings,
+  FailedEmbedding,
+} from "../contracts/embeddings.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { FailureRow } from "../contracts/storage/embedding-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -7,12 +13,18 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { EMBEDDING_VERBS } from "../contracts/verbs/embeddings.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import type { CheckedEmbedder } from "../core/embed-texts.ts";
+import { rowId } from "../core/row-id.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import type { CollectionState } from "../vectors/collections.ts";
-import { readCollectionAt } from "./document-texts.ts";
-import { documentSource, isEmbeddedBy } from "./documents.ts";
+import { passageKindOf } from "../vectors/reserved.ts";
+import { documentSource } from "./documents.ts";
+import { readCollectionAt } from "./item-table.ts";
 import { adoptModel, type ModelRecord, readModel } from "./model.ts";
 import { clearOutage, readOutage } from "./outage.ts";
+import { memorySource, messageSource } from "./passages.ts";
+import { isEmbeddedBy } from "./pending.ts";
+import type { EmbeddedKinds } from "./settings.ts";
+import type { EmbeddingSource } from "./source.ts";
 import { EmbeddingWorker } from "./worker.ts";
 
 export interface EmbeddingsPart {
@@ -23,17 +35,22 @@ export interface EmbeddingsPart {
   close(): Promise<void>;
 }
 
-export function createEmbeddings(
-  storage: Storage,
-  payloads: Payloads,
-  embedder: CheckedEmbedder | null,
-): EmbeddingsPart {
+/** Those that a search can do without come last. */
+const KINDS: readonly EmbeddedKind[] = ["documents", "memories", "messages"];
+
+export interface EmbeddingWork {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly embedder: CheckedEmbedder | null;
+  readonly kinds: EmbeddedKinds;
+}
+
+export function createEmbeddings(work: EmbeddingWork): EmbeddingsPart {
+  const { storage, embedder, kinds } = work;
   const worker =
-    embedder === null
-      ? null
-      : new EmbeddingWorker(storage, embedder, (left) => [documentSource({ storage, payloads, embedder, left })]);
+    embedder === null ? null : new EmbeddingWorker(storage, embedder, (left) => createSources(work, embedder, left));
   const closing = new AbortController();
-  const status = () => readStatus(storage, embedder);
+  const status = () => readStatus(storage, embedder, kinds);
   const embeddings = bindVerbs<Embeddings, typeof EMBEDDING_VERBS>(EMBEDDING_VERBS, null, {
     status,
     failures: ({ limit }) => listFailures(storage, limit),
@@ -42,7 +59,7 @@ export function createEmbeddings(
       worker?.nudge();
       return count;
     },
-    wait: (options) => waitUntilEmbedded(storage, requireEmbedder(embedder, "wait"), closing.signal, options),
+    wait: (options) => waitUntilEmbedded(storage, requireEmbedder(embedder, "wait"), status, closing.signal, options),
     adopt: async () => {
       await adoptModel(storage, requireEmbedder(embedder, "adopt"), true);
       worker?.nudge();
@@ -71,14 +88,37 @@ function requireEmbedder(embedder: CheckedEmbedder | null, verb: string): Checke
   );
 }
 
-async function readStatus(storage: Storage, embedder: CheckedEmbedder | null): Promise<EmbeddingStatus> {
+function createSources(
+  { storage, payloads, kinds }: EmbeddingWork,
+  embedder: CheckedEmbedder,
+  left: () => readonly string[],
+): readonly EmbeddingSource[] {
+  const of = { embedder, left };
+  return [
+    ...(kinds.documents ? [documentSource({ storage, payloads }, of)] : []),
+    ...(kinds.memories ? [memorySource(storage, kinds.language, of)] : []),
+    ...(kinds.messages ? [messageSource(storage, payloads, kinds.language, of)] : []),
+  ];
+}
+
+async function readStatus(
+  storage: Storage,
+  embedder: CheckedEmbedder | null,
+  kinds: EmbeddedKinds,
+): Promise<EmbeddingStatus> {
   const model = await readModel(storage);
   const documents = await readProgress(storage, model, embedder);
+  // Without an embedder, what those of other handles embed.
+  const hasMemories = embedder === null ? model !== null : kinds.memories;
+  const [cutting] = await storage.query("messages.cut", {});
+  const hasMessages = embedder === null ? (cutting?.cut ?? 0) > 0 : kinds.messages;
+  const memories = hasMemories ? await readPassageProgress(storage, model, "memories") : NOTHING_WAITS;
+  const messages = hasMessages ? await readPassageProgress(storage, model, "messages") : NOTHING_WAITS;
   return {
     embedder:
       embedder === null ? null : { id: embedder.id, dimensions: embedder.dimensions, state: stateOf(model, embedder) },
     model: model?.current ?? null,
-    kinds: { documents },
+    kinds: { documents, memories, messages },
     failure: await readOutage(storage),
   };
 }
@@ -103,14 +143,37 @@ async function readProgress(
     if (state !== null && isComputed(state, model, embedder)) pending += n;
     else foreign += n;
   }
-  const rebuilt = await countRebuilt(storage, model);
-  // Read last: a failure that is counted here still waits, and is not one of a text that was embedded meanwhile.
-  const [totals] = await storage.query("failures.totals", { kind: "documents" });
+  const rebuilt = await countRebuilt(storage, model, "documents");
+  return progressOf(storage, "documents", pending, rebuilt, foreign);
+}
+
+/** Failures are read last: one that is counted here still waits, and is not one of a text that was embedded meanwhile. */
+async function progressOf(
+  storage: Storage,
+  kind: EmbeddedKind,
+  waiting: number,
+  rebuilt: number | null,
+  foreign: number,
+): Promise<EmbeddingProgress> {
+  const [totals] = await storage.query("failures.totals", { kind });
   const parked = totals?.parked ?? 0;
   // A rebuild is not over before its generation is the current one.
   const least = rebuilt === null ? 0 : 1;
-  pending = Math.max(least, pending + (rebuilt ?? 0) - parked);
+  const pending = Math.max(least, waiting + (rebuilt ?? 0) - parked);
   return { pending, failing: (totals?.failed ?? 0) - parked, parked, foreign };
+}
+
+const NOTHING_WAITS: EmbeddingProgress = { pending: 0, failing: 0, parked: 0, foreign: 0 };
+
+async function readPassageProgress(
+  storage: Storage,
+  model: ModelRecord | null,
+  kind: "memories" | "messages",
+): Promise<EmbeddingProgress> {
+  const [uncut] = await storage.query(`${kind}.countUncut`, {});
+  let waiting = uncut?.n ?? 0;
+  for (const { name, n } of await storage.query("passages.waiting", {})) if (passageKindOf(name) === kind) waiting += n;
+  return progressOf(storage, kind, waiting, await countRebuilt(storage, model, kind), 0);
 }
 
 /** Whether the store computes the collection's embeddings, with the present embedder or one that it has left. */
@@ -127,17 +190,18 @@ function isComputed(
  * Documents that are to be embedded again, because their collection's embeddings are of an embedder that the store has left; null: there is
  * no such collection.
  */
-async function countRebuilt(storage: Storage, model: ModelRecord | null): Promise<number | null> {
+async function countRebuilt(storage: Storage, model: ModelRecord | null, kind: EmbeddedKind): Promise<number | null> {
   let count: number | null = null;
   for (const left of model?.left ?? []) {
     for (let after = 0; ; ) {
       const rows = await storage.query("generations.ofModel", { model: left, after, limit: 100 });
       for (const { collection, generation } of rows) {
         const state = await readCollectionAt(storage, collection);
-        if (state?.current?.generation !== generation) continue;
+        if (state?.current?.generation !== generation || (passageKindOf(state.name) ?? "documents") !== kind) continue;
         const generations = await storage.query("vectors.generations", { collection });
         const built = generations.find((one) => one.generation > generation && one.model === model?.current);
-        const [pending] = await storage.query("documents.countPending", { collection });
+        const table = kind === "documents" ? "documents" : "passages";
+        const [pending] = await storage.query(`${table}.countPending`, { collection });
         // Those that wait are counted already.
         count = (count ?? 0) + Math.max(0, state.documents - (built?.vectors ?? 0) - (pending?.n ?? 0));
       }
@@ -152,30 +216,43 @@ async function countRebuilt(storage: Storage, model: ModelRecord | null): Promis
 type VerbValues<V extends keyof typeof EMBEDDING_VERBS> = ValuesOf<(typeof EMBEDDING_VERBS)[V]>;
 
 async function listFailures(storage: Storage, limit: number): Promise<readonly FailedEmbedding[]> {
-  const rows = await storage.query("failures.list", { kind: "documents", scope: 0, item: 0, limit });
-  return Promise.all(rows.map((row) => failedEmbedding(storage, row)));
+  const found: FailedEmbedding[] = [];
+  for (const kind of KINDS) {
+    const rows = await storage.query("failures.list", { kind, scope: 0, item: 0, limit: limit - found.length });
+    for (const row of rows) found.push(await failedEmbedding(storage, kind, row));
+    if (found.length === limit) break;
+  }
+  return found;
 }
 
-async function failedEmbedding(storage: Storage, row: FailureRow): Promise<FailedEmbedding> {
-  const { scope: collection, item, reason, attempts, at, due_at } = row;
-  const state = await readCollectionAt(storage, collection);
-  const [document] = await storage.query("documents.byItems", { collection, items: JSON.stringify([item]) });
-  return {
-    kind: "documents",
-    collection: state?.name ?? "",
-    id: document?.id ?? "",
-    reason,
-    attempts,
-    at,
-    nextTryAt: due_at,
-  };
+async function failedEmbedding(storage: Storage, kind: EmbeddedKind, row: FailureRow): Promise<FailedEmbedding> {
+  const { scope, item, reason, attempts, at, due_at } = row;
+  const name = kind === "documents" ? ((await readCollectionAt(storage, scope))?.name ?? "") : "";
+  const id = await idOf(storage, kind, scope, item);
+  return { kind, collection: name, id, reason, attempts, at, nextTryAt: due_at };
+}
+
+/** "": it has gone meanwhile. */
+async function idOf(storage: Storage, kind: EmbeddedKind, collection: number, item: number): Promise<string> {
+  const items = JSON.stringify([item]);
+  if (kind === "documents") return (await storage.query("documents.byItems", { collection, items }))[0]?.id ?? "";
+  const [passage] = await storage.query("passages.byItems", { collection, items });
+  if (passage === undefined) return "";
+  const { group_no, number } = passage;
+  if (kind === "memories") {
+    return (await storage.query("memory.byNumber", { no: number, scope: group_no }))[0]?.id ?? "";
+  }
+  const [message] = await storage.query("history.messages", { messages: JSON.stringify([[group_no, number]]) });
+  return message === undefined ? "" : rowId(message.session, number);
 }
 
 async function retryFailures(storage: Storage): Promise<number> {
-  const [totals] = await storage.query("failures.totals", { kind: "documents" });
-  await storage.commit({ writes: [{ op: "run", statement: "failures.retry", params: { kind: "documents" } }] });
+  let count = 0;
+  for (const kind of KINDS) count += (await storage.query("failures.totals", { kind }))[0]?.failed ?? 0;
+  const retry = (kind: EmbeddedKind) => ({ op: "run", statement: "failures.retry", params: { kind } }) as const;
+  await storage.commit({ writes: KINDS.map(retry) });
   await clearOutage(storage);
-  return totals?.failed ?? 0;
+  return count;
 }
 
 const FIRST_LOOK_MS = 10;
@@ -184,6 +261,7 @@ const LAST_LOOK_MS = 500;
 async function waitUntilEmbedded(
   storage: Storage,
   embedder: CheckedEmbedder,
+  readStatus: () => Promise<EmbeddingStatus>,
   closing: AbortSignal,
   { timeoutMs, signal }: VerbValues<"wait">[0],
 ): Promise<EmbeddingStatus> {
@@ -193,12 +271,13 @@ async function waitUntilEmbedded(
   // The worker may not have begun: a new embedder changes what waits.
   await adoptModel(storage, embedder, false);
   for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(LAST_LOOK_MS, lookMs * 2)) {
-    const status = await readStatus(storage, embedder);
+    const status = await readStatus();
+    const waiting = KINDS.reduce((sum, kind) => sum + status.kinds[kind].pending, 0);
     const restMs = end - environment.monotonic();
-    if (status.kinds.documents.pending === 0 || restMs <= 0) return status;
+    if (waiting === 0 || restMs <= 0) return status;
     if (ended.aborted) {
       const code = closing.aborted ? "Closed" : "Aborted";
-      throw new HoldfastError(code, `embeddings.wait() ended while ${status.kinds.documents.pending} texts wait`);
+      throw new HoldfastError(code, `embeddings.wait() ended while ${waiting} texts wait`);
     }
     await environment.sleep(Math.min(lookMs, restMs), ended);
   }

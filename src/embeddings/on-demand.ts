@@ -8,8 +8,11 @@ import { EMBEDDING_VERBS } from "../contracts/verbs/embeddings.ts";
 import type { CheckedEmbedder } from "../core/embed-texts.ts";
 import { LazyModule, type LazyPart, type LazyParts } from "../core/lifetime.ts";
 import { overrideStorage } from "../core/storage-overrides.ts";
+import type { PassageVectors } from "../vectors/passage-vectors.ts";
 import type { QueryEmbedder } from "../vectors/query-text.ts";
 import type { EmbeddingsPart } from "./embeddings.ts";
+import type { MeaningSearch } from "./query-vector.ts";
+import type { EmbeddedKinds } from "./settings.ts";
 
 const EMBEDDINGS = new LazyModule(() => import("./embeddings.ts"));
 
@@ -20,13 +23,18 @@ export async function loadEmbedder(given: Embedder | undefined): Promise<Checked
   return checkEmbedder(given);
 }
 
+const PASSAGES = new LazyModule(() => import("../vectors/passage-vectors.ts"));
+
 export class BackgroundEmbeddings {
   readonly #embedder: CheckedEmbedder | null;
+  readonly #kinds: EmbeddedKinds;
+  #passages: LazyPart<PassageVectors> | null = null;
   readonly #closing = new AbortController();
   #part: LazyPart<EmbeddingsPart> | null = null;
 
-  constructor(embedder: CheckedEmbedder | null) {
+  constructor(embedder: CheckedEmbedder | null, kinds: EmbeddedKinds) {
     this.#embedder = embedder;
+    this.#kinds = kinds;
   }
 
   /** Embeds the texts of searches; null without an embedder. */
@@ -44,20 +52,32 @@ export class BackgroundEmbeddings {
     };
   }
 
+  /** Searches messages or memories by meaning; null if this handle does not embed them. */
+  meaningOf(kind: "memories" | "messages"): MeaningSearch | null {
+    const passages = this.#passages;
+    const embedder = this.queries;
+    const isOn = kind === "memories" ? this.#kinds.memories : this.#kinds.messages;
+    return passages === null || embedder === null || !isOn ? null : { embedder, loadPassages: () => passages.load() };
+  }
+
   /** The same storage. Commits that add what may need an embedding wake the worker. */
   watch(storage: Storage): Storage {
     if (this.#embedder === null) return storage;
     return overrideStorage(storage, {
       commit: async (commit) => {
         const outcome = await storage.commit(commit);
-        if (outcome.ok && addsTexts(commit)) this.#part?.loaded?.nudge();
+        if (outcome.ok && addsTexts(commit, this.#kinds)) this.#part?.loaded?.nudge();
         return outcome;
       },
     });
   }
 
   create(storage: Storage, payloads: Payloads, lazy: LazyParts): Embeddings {
-    const part = lazy.part(EMBEDDINGS, ({ createEmbeddings }) => createEmbeddings(storage, payloads, this.#embedder));
+    const embedder = this.#embedder;
+    const part = lazy.part(EMBEDDINGS, ({ createEmbeddings }) =>
+      createEmbeddings({ storage, payloads, embedder, kinds: this.#kinds }),
+    );
+    if (embedder !== null) this.#passages = lazy.part(PASSAGES, ({ PassageVectors }) => new PassageVectors(storage));
     this.#part = part;
     return lazy.members(part, ({ embeddings }) => embeddings, EMBEDDING_VERBS);
   }
@@ -79,12 +99,19 @@ export class BackgroundEmbeddings {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    await this.#passages?.loaded?.close();
     if (this.#part?.isNeeded !== true) return;
     const part = await this.#part.load().catch(() => null);
     await part?.close();
   }
 }
 
-function addsTexts({ writes = [] }: Commit): boolean {
-  return writes.some((write) => write.op !== "run" && write.op !== "read" && write.table === "documents");
+/** Plain loops, because every append of a store with an embedder runs this. */
+function addsTexts({ writes = [], events = [] }: Commit, { documents, memories, messages }: EmbeddedKinds): boolean {
+  if (messages) for (const { message } of events) if (message !== undefined) return true;
+  for (const write of writes) {
+    if (write.op === "run" || write.op === "read") continue;
+    if ((documents && write.table === "documents") || (memories && write.table === "memories")) return true;
+  }
+  return false;
 }

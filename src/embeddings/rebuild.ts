@@ -1,5 +1,6 @@
 // Embeds a collection again for another embedder. A generation is built beside the current one, which answers searches meanwhile; when it
 // has all documents, one commit makes it the current one. The old one is removed afterwards, in small commits.
+import type { EmbeddedKind } from "../contracts/embeddings.ts";
 import type { Write } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decide } from "../core/decide.ts";
@@ -11,15 +12,7 @@ import {
   putGeneration,
 } from "../vectors/collections.ts";
 import { encodeEmbedding } from "../vectors/documents.ts";
-import {
-  changeCommit,
-  isUsableVector,
-  readCollectionAt,
-  readDocuments,
-  type SourceContext,
-  textItem,
-  unusableWrite,
-} from "./document-texts.ts";
+import { changeCommit, isUsableVector, readCollectionAt, type SourceContext, unusableWrite } from "./item-table.ts";
 import type { SourceStep } from "./source.ts";
 
 const COLLECTIONS_AT_ONCE = 100;
@@ -59,7 +52,7 @@ async function rebuildStep(
 ): Promise<SourceStep> {
   const { storage, embedder } = context;
   const state = await readCollectionAt(storage, collection);
-  if (state === null || state.current === null) return "idle";
+  if (state === null || state.current === null || !context.items.has(state.name)) return "idle";
   const current = state.current.generation;
   const isCurrentLeft = context.left().includes(state.current.model);
   const generations = await readGenerations(storage, state);
@@ -108,12 +101,12 @@ interface Build {
 }
 
 async function buildStep(context: SourceContext, progress: BuildProgress, build: Build): Promise<SourceStep> {
-  const { storage } = context;
+  const { storage, items: source } = context;
   const { state, building, limit } = build;
   const collection = state.no;
   const key = `${collection}/${building.generation}`;
   const after = progress.get(key) ?? 0;
-  const page = await storage.query("documents.items", { collection, after, limit: ITEMS_AT_ONCE });
+  const page = await storage.query(`${source.table}.items`, { collection, after, limit: ITEMS_AT_ONCE });
   const last = page.at(-1);
   if (last === undefined) {
     progress.delete(key);
@@ -121,35 +114,34 @@ async function buildStep(context: SourceContext, progress: BuildProgress, build:
     return "done";
   }
   const items = await unembedded(
-    storage,
+    context,
     build,
     page.map(({ item }) => item),
   );
-  const documents = await readDocuments(context, state, items.slice(0, limit));
-  const texts = documents.map(textItem).filter(({ text }) => text.trim() !== "");
+  const texts = (await source.readTexts(state, items.slice(0, limit))).filter(({ text }) => text.trim() !== "");
   if (texts.length > 0) {
     return {
-      kind: "documents",
+      kind: source.kind,
       scope: collection,
       items: texts,
       apply: (vectors, writes) => addEmbeddings(context, collection, building.generation, vectors, writes),
     };
   }
-  // Documents without a text stay without an embedding. They may fill a batch while others of the page have a text.
+  // Items without a text stay without an embedding. They may fill a batch while others of the page have a text.
   progress.set(key, items.length > limit ? (items[limit - 1] ?? last.item) : last.item);
   return "done";
 }
 
 /** Those that have neither an embedding in the generation nor a failure. */
 async function unembedded(
-  storage: Storage,
+  { storage, items: source }: SourceContext,
   { state, building }: Build,
   items: readonly number[],
 ): Promise<readonly number[]> {
   const list = JSON.stringify(items);
   const of = { collection: state.no, generation: building.generation, items: list };
   const embedded = await storage.query("vectors.itemsIn", of);
-  const failed = await storage.query("failures.in", { kind: "documents", scope: state.no, items: list });
+  const failed = await storage.query("failures.in", { kind: source.kind, scope: state.no, items: list });
   const now = storage.environment.now();
   const failing = failed.filter(({ due_at }) => due_at === null || due_at > now);
   const done = new Set([...embedded, ...failing].map(({ item }) => item));
@@ -163,23 +155,23 @@ async function addEmbeddings(
   vectors: ReadonlyMap<number, Float32Array>,
   extra: readonly Write[],
 ): Promise<void> {
-  const { storage } = context;
+  const { storage, items: source } = context;
   await decide<void>(storage, async () => {
     const state = await readCollectionAt(storage, collection);
     if (state === null) return { answer: undefined };
     const building = (await readGenerations(storage, state)).find((one) => one.generation === generation);
     if (building === undefined) return { answer: undefined };
     const list = JSON.stringify([...vectors.keys()]);
-    const documents = await storage.query("documents.byItems", { collection, items: list });
+    const stored = await storage.query(`${source.table}.byItems`, { collection, items: list });
     const embedded = await storage.query("vectors.itemsIn", { collection, generation, items: list });
     const done = new Set(embedded.map(({ item }) => item));
     const writes: Write[] = [...extra];
     let added = 0;
-    for (const { item } of documents) {
+    for (const { item } of stored) {
       const vector = vectors.get(item);
       if (vector === undefined || done.has(item)) continue;
       if (!isUsableVector(building, vector)) {
-        writes.push(unusableWrite(storage, collection, item));
+        writes.push(unusableWrite(storage, source.kind, collection, item));
         continue;
       }
       const embedding = encodeEmbedding(vector, building.precision, "embedding");
@@ -192,9 +184,9 @@ async function addEmbeddings(
   });
 }
 
-/** Makes the generation the current one, unless there are documents that were added after `after`. */
+/** Makes the generation the current one, unless there are items that were added after `after`. */
 async function finishGeneration(
-  { storage }: SourceContext,
+  { storage, items: source }: SourceContext,
   collection: number,
   generation: number,
   after: number,
@@ -203,22 +195,22 @@ async function finishGeneration(
     const state = await readCollectionAt(storage, collection);
     if (state === null) return { answer: undefined };
     const built = (await readGenerations(storage, state)).find((one) => one.generation === generation);
-    const newer = await storage.query("documents.items", { collection, after, limit: 1 });
+    const newer = await storage.query(`${source.table}.items`, { collection, after, limit: 1 });
     if (built === undefined || newer.length > 0) return { answer: undefined };
-    const failed = await readFailedItems(storage, collection);
+    const failed = await readFailedItems(storage, source.kind, collection);
     const writes: Write[] = [
-      { op: "run", statement: "documents.settle", params: { collection, generation } },
-      { op: "run", statement: "documents.needOne", params: { collection, items: JSON.stringify(failed) } },
+      { op: "run", statement: `${source.table}.settle`, params: { collection, generation } },
+      { op: "run", statement: `${source.table}.needOne`, params: { collection, items: JSON.stringify(failed) } },
     ];
     return { commit: changeCommit(state, writes, { ...state, current: built }), answer: () => undefined };
   });
 }
 
 /** They have an embedding in the old generation, and wait for one in the new. */
-async function readFailedItems(storage: Storage, scope: number): Promise<readonly number[]> {
+async function readFailedItems(storage: Storage, kind: EmbeddedKind, scope: number): Promise<readonly number[]> {
   const items: number[] = [];
   for (let item = 0; ; ) {
-    const rows = await storage.query("failures.list", { kind: "documents", scope, item, limit: REMOVED_AT_ONCE });
+    const rows = await storage.query("failures.list", { kind, scope, item, limit: REMOVED_AT_ONCE });
     const own = rows.filter((row) => row.scope === scope);
     for (const row of own) items.push(row.item);
     const last = own.at(-1);

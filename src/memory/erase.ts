@@ -5,6 +5,7 @@ import type { Commit, Guard, Write } from "../contracts/storage/commit.ts";
 import type { MemoryRow, MemoryTotals } from "../contracts/storage/memory-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
+import { dropPassageWrites } from "../core/erasure.ts";
 import { removeFieldsWrite, removeScopeFieldsWrite } from "../core/metadata-index.ts";
 import { changeItemWrites, removeGroupWrites } from "../search/index/item-source.ts";
 import type { Withdrawal } from "./promotion/withdraw.ts";
@@ -37,7 +38,7 @@ export async function deleteMemory(
     const row = await find();
     if (row === undefined) return { answer: NOTHING };
     const guards = [scopeGuard(scope), versionGuard(row), ...withdrawn.guards];
-    return { commit: { guards, writes: removeMemory(row) }, answer: () => totalsOf([row]) };
+    return { commit: { guards, writes: removeMemories([row]) }, answer: () => totalsOf([row]) };
   });
   return withLines(report, lines);
 }
@@ -57,6 +58,7 @@ export async function clearScope(stores: IndexedMemories, named: NamedScope, wit
         { op: "read", query: "memories.totals", params },
         removeScopeFieldsWrite({ kind: "memories", scope }),
         ...removeGroupWrites("memories", scope),
+        ...dropPassageWrites([{ op: "run", statement: "memories.markPassages", params: { group: scope } }]),
         { op: "run", statement: "memories.removeScopeChanges", params },
         { op: "run", statement: "memories.removeScope", params },
       ],
@@ -114,8 +116,15 @@ function eraseExpired(
     if (rows.length === 0) return { answer: NOTHING };
     const scopes = new Set(rows.map(({ scope_no }) => scope_no));
     const guards: readonly Guard[] = [...[...scopes].map(scopeGuard), ...rows.map(versionGuard), ...withdrawn.guards];
-    return { commit: { guards, writes: rows.flatMap(removeMemory) }, answer: () => totalsOf(rows) };
+    return { commit: { guards, writes: removeMemories(rows) }, answer: () => totalsOf(rows) };
   });
+}
+
+function removeMemories(rows: readonly MemoryRow[]): readonly Write[] {
+  const marks = rows.map(
+    ({ no, scope_no: group }): Write => ({ op: "run", statement: "memory.markPassages", params: { group, item: no } }),
+  );
+  return [...rows.flatMap(removeMemory), ...dropPassageWrites(marks)];
 }
 
 function removeMemory({ id, no, scope_no: scope }: MemoryRow): readonly Write[] {

@@ -1,6 +1,6 @@
 // Long-term memory: see contracts/memory.ts for what it promises.
 import type { Page } from "../contracts/json.ts";
-import type { Memories, Memory, MemoryChange, MemoryScopeStatus } from "../contracts/memory.ts";
+import type { Memories, Memory, MemoryChange, MemoryScopeStatus, MemoryStatus } from "../contracts/memory.ts";
 import type { Guard } from "../contracts/storage/commit.ts";
 import type { MemoryRow } from "../contracts/storage/memory-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
@@ -11,7 +11,10 @@ import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { invalid } from "../core/check.ts";
 import { listStart, readPage } from "../core/cursor.ts";
 import { bindVerbs } from "../core/verbs.ts";
+import { readModel } from "../embeddings/model.ts";
+import type { MeaningSearch } from "../embeddings/query-vector.ts";
 import { memoryIndex } from "../search/index/memory-index.ts";
+import { passageKindOf } from "../vectors/reserved.ts";
 import { touchMemory, undoSupersession } from "./change.ts";
 import { clearScope, deleteMemory, sweepExpired } from "./erase.ts";
 import { factKey, subjectKey } from "./fact.ts";
@@ -23,10 +26,15 @@ import { saveFact } from "./save.ts";
 import { findMemory, findScope, needMemory } from "./scopes.ts";
 import { searchMemories } from "./search.ts";
 
-/** `language` is that of the first memories: see memoryIndex(). */
-export function createMemory(storage: Storage, payloads: Payloads, language: TextLanguage): Memories {
+/** `language` is that of the first memories: see memoryIndex(). `meaning` is null without an embedder. */
+export function createMemory(
+  storage: Storage,
+  payloads: Payloads,
+  language: TextLanguage,
+  meaning: MeaningSearch | null,
+): Memories {
   const index = memoryIndex(storage, language);
-  const stores = { storage, payloads, index };
+  const stores = { storage, payloads, index, meaning };
   return bindVerbs(MEMORY_VERBS, null, {
     promote: (options) => promoteMemories(stores, options, options.dryRun),
     undoPromotion: (options) => undoPromotion(stores, options),
@@ -49,9 +57,21 @@ export function createMemory(storage: Storage, payloads: Payloads, language: Tex
     scopes: (options) => listScopes(storage, options),
     status: async () => {
       const [totals] = await storage.query("memory.status", { now: storage.environment.now() });
-      return { ...(totals ?? { scopes: 0, memories: 0, superseded: 0, expired: 0 }) };
+      const counts = { ...(totals ?? { scopes: 0, memories: 0, superseded: 0, expired: 0 }) };
+      return { ...counts, embedding: await readWaitingMemories(storage) };
     },
   });
+}
+
+async function readWaitingMemories(storage: Storage): Promise<MemoryStatus["embedding"]> {
+  const [uncut] = (await readModel(storage)) === null ? [] : await storage.query("memories.countUncut", {});
+  let pending = uncut?.n ?? 0;
+  for (const { name, n } of await storage.query("passages.waiting", {})) {
+    if (passageKindOf(name) === "memories") pending += n;
+  }
+  const [failures] = await storage.query("failures.totals", { kind: "memories" });
+  const parked = failures?.parked ?? 0;
+  return { pending: Math.max(0, pending - parked), parked };
 }
 
 async function withdrawRows(stores: PromotionStores, rows: readonly MemoryRow[]): Promise<Withdrawal> {

@@ -25,9 +25,9 @@ export async function rankMemories(
   snapshot: IndexSnapshot,
   query: IndexQuery,
   { scope, fields }: { readonly scope: number; readonly fields: readonly FieldClue[] },
-): Promise<readonly RankedMemory[]> {
+): Promise<MemoryRanking> {
   const group = snapshot.units.groupNumbers.indexOf(scope);
-  if (group === -1) return [];
+  if (group === -1) return { found: [], allows: () => false, minutesOf: () => 0 };
   const prefixes = await readPrefixes(snapshot, query.prefixes);
   const excludedPrefixes = await readPrefixes(snapshot, query.excluded.prefixes);
   const phraseTerms = query.phrases.flat();
@@ -48,12 +48,36 @@ export async function rankMemories(
     ...excluded.map((term) => [term]),
     ...fields.filter((one) => !isWanted(one)).map(({ term }) => [term]),
   ];
-  for (const clue of required) {
-    const having = readImpacts(clue).impacts;
-    for (const item of found.keys()) if (!having.has(item)) found.delete(item);
-  }
-  for (const clue of refused) for (const item of readImpacts(clue).impacts.keys()) found.delete(item);
-  return [...found].map(([item, { text, minutes }]) => ({ item, text, minutes }));
+  const having = required.map((clue) => readImpacts(clue).impacts);
+  const without = refused.map((clue) => readImpacts(clue).impacts);
+  const allows = (item: number) => having.every((one) => one.has(item)) && !without.some((one) => one.has(item));
+  return {
+    found: [...found].filter(([item]) => allows(item)).map(([item, { text, minutes }]) => ({ item, text, minutes })),
+    allows,
+    minutesOf: minutesIn(snapshot, group),
+  };
+}
+
+export interface MemoryRanking {
+  readonly found: readonly RankedMemory[];
+  /** Whether a memory has, as far as terms can say, what the query and the fields demand, and nothing that they exclude. */
+  allows(item: number): boolean;
+  /** When a memory of the scope began to hold. */
+  minutesOf(item: number): number;
+}
+
+/** Made with the first call: a search by words needs only those of what it found. */
+function minutesIn({ units }: IndexSnapshot, group: number): (item: number) => number {
+  let minutes: Map<number, number> | null = null;
+  return (item) => {
+    if (minutes === null) {
+      minutes = new Map();
+      for (let unit = 0; unit < units.count; unit++) {
+        if (units.group[unit] === group) minutes.set(units.item[unit] ?? 0, units.minutes[unit] ?? 0);
+      }
+    }
+    return minutes.get(item) ?? 0;
+  };
 }
 
 /** A field term that memories must have, or must not have. */

@@ -1,6 +1,6 @@
 // Finds memories by a query: the text index ranks them, recency decides between those that say about as much, and their rows say
 // whether they hold, match the filter, and have the query's phrases.
-import type { MemoryHit, MemorySignal } from "../contracts/memory.ts";
+import type { MemoryHit, MemoryHits, MemorySignal } from "../contracts/memory.ts";
 import type { MemoryRow } from "../contracts/storage/memory-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { TextLanguage } from "../contracts/text-index.ts";
@@ -10,12 +10,16 @@ import { jsonObject } from "../core/decode.ts";
 import { matchesFilter, type ParsedFilter, parseFilter } from "../core/metadata-filter.ts";
 import { findItems } from "../core/metadata-index.ts";
 import { normaliseText } from "../core/normalise-text.ts";
+import { type MeaningSearch, questionOf, readMeaning } from "../embeddings/query-vector.ts";
 import { MEMORY_FIELDS, memoryFieldTerm, memoryText } from "../search/index/memory-item.ts";
 import type { TextIndex } from "../search/index/text-index.ts";
+import { type HybridWeights, hybridWeights, rankHybrid } from "../search/ranking/hybrid.ts";
 import { checkQueryTerms } from "../search/ranking/query-limits.ts";
 import { type IndexQuery, parseQuery, type SearchQuery, toIndexQuery } from "../search/text/query.ts";
 import { tokenise } from "../search/text/tokenise.ts";
-import { type FieldClue, type RankedMemory, rankMemories } from "./rank.ts";
+import { memoriesCollection } from "../vectors/reserved.ts";
+import { countWaiting, findNearest, type NearestMemories } from "./nearest.ts";
+import { type FieldClue, type MemoryRanking, type RankedMemory, rankMemories } from "./rank.ts";
 import { isExpired, memoryOf } from "./rows.ts";
 import { findScope } from "./scopes.ts";
 
@@ -32,27 +36,83 @@ const RECENCY_WEIGHT = 0.15;
 const HALF_LIFE_MINUTES = 30 * 24 * 60;
 const MINUTE_MS = 60_000;
 
+export interface SearchedMemories extends IndexedMemories {
+  /** null: without an embedder. */
+  readonly meaning: MeaningSearch | null;
+}
+
 export async function searchMemories(
-  { storage, index }: IndexedMemories,
+  { storage, index, meaning }: SearchedMemories,
   text: string,
   options: SearchOptions,
-): Promise<readonly MemoryHit[]> {
+): Promise<MemoryHits> {
   const filter = parseFilter(options.filter);
   const scope = await findScope(storage, options);
-  if (scope === null) return [];
+  if (scope === null) return memoryHits([], { mode: meaning === null ? "text" : "hybrid", waiting: 0, warning: null });
   const parsed = parseQuery(text, MEMORY_FIELDS);
   const language = await index.readLanguage();
   const query = toIndexQuery(parsed, language);
   checkQueryTerms(query);
   const fields = fieldClues(parsed, options);
-  const found = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields }));
+  // The embedder may be a server: its answer is not waited for before the index is read.
+  const asking =
+    meaning === null ? null : readMeaning(storage, meaning, memoriesCollection(scope), questionOf(text, parsed));
+  asking?.catch(() => undefined);
+  const ranking = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields }));
   const allowed = filter === null ? null : await findMatching(storage, scope, filter);
+  const allows = (item: number) => allowed?.has(item) ?? true;
+  const asked = await asking;
+  const nearest =
+    asked === null || asked.vector === null
+      ? null
+      : await findNearest(asked.passages, {
+          vector: asked.vector,
+          limit: options.limit,
+          allows: (item) => allows(item) && ranking.allows(item),
+        });
   const at = options.at ?? storage.environment.now();
-  const ranked = found
-    .filter(({ item }) => allowed?.has(item) ?? true)
+  const ranked = joinScores(
+    ranking,
+    ranking.found.filter(({ item }) => allows(item)),
+    nearest,
+  )
     .map((one) => scoreMemory(one, at))
     .sort(compareScores);
-  return takeHits(storage, ranked, { scope, options, filter, query, language, now: storage.environment.now() });
+  const now = storage.environment.now();
+  const hits = await takeHits(storage, ranked, { scope, options, filter, query, language, now });
+  const warning = asked !== null && asked.vector === null ? asked.warning : null;
+  const isHybrid = meaning !== null && warning === null;
+  return memoryHits(hits, {
+    mode: isHybrid ? "hybrid" : "text",
+    waiting: isHybrid ? await countWaiting(storage, scope) : 0,
+    warning,
+  });
+}
+
+/** Lists of hits are compared, printed and sent as lists: what is said about them is beside their elements. */
+function memoryHits(hits: readonly MemoryHit[], about: Pick<MemoryHits, "mode" | "waiting" | "warning">): MemoryHits {
+  const hidden = Object.entries(about).map(([name, value]) => [name, { value, enumerable: false }]);
+  return Object.defineProperties([...hits], Object.fromEntries(hidden)) as unknown as MemoryHits;
+}
+
+/** Without vectors a memory's score is its text's. */
+function joinScores(
+  ranking: MemoryRanking,
+  found: readonly RankedMemory[],
+  nearest: NearestMemories | null,
+): readonly MatchedMemory[] {
+  if (nearest === null) return found.map(matchByWords);
+  const texts = new Map(found.map(({ item, text }) => [item, text]));
+  const { scores, floor } = nearest;
+  const weights = hybridWeights(texts.size > 0);
+  return rankHybrid(texts, scores, { weights, floor }).map(({ key: item, score, text, vector }) => ({
+    weights,
+    item,
+    text,
+    vector,
+    match: score,
+    minutes: ranking.minutesOf(item),
+  }));
 }
 
 /** Memories that have words of the text, best first, whatever they are about. */
@@ -68,8 +128,8 @@ export async function findAlike(
   // As terms only: quotation marks and minus signs of a fact are no query language.
   const parsed: SearchQuery = { terms: text.split(/\s+/u), phrases: [], prefixes: [], excluded: [], filters: [] };
   const query = toIndexQuery(parsed, await index.readLanguage());
-  const found = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields: [] }));
-  const ranked = found.map((one) => scoreMemory(one, now)).sort(compareScores);
+  const { found } = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields: [] }));
+  const ranked = found.map((one) => scoreMemory(matchByWords(one), now)).sort(compareScores);
   const rows: MemoryRow[] = [];
   for await (const { row } of readRows(storage, scope, ranked)) {
     if (isExpired(row, now) || row.superseded_by !== null) continue;
@@ -107,15 +167,27 @@ async function readNumbers(storage: Storage, scope: number): Promise<readonly nu
   }
 }
 
-interface ScoredMemory extends RankedMemory {
+interface MatchedMemory extends RankedMemory {
+  /** What text and vector say together. */
+  readonly match: number;
+  /** null: the search was by words only. */
+  readonly vector: number | null;
+  readonly weights: HybridWeights;
+}
+
+function matchByWords(memory: RankedMemory): MatchedMemory {
+  return { ...memory, match: memory.text, vector: null, weights: { text: 1, vector: 0 } };
+}
+
+interface ScoredMemory extends MatchedMemory {
   readonly score: number;
   readonly recency: number;
 }
 
-function scoreMemory(memory: RankedMemory, at: number): ScoredMemory {
+function scoreMemory(memory: MatchedMemory, at: number): ScoredMemory {
   const age = Math.abs(Math.floor(at / MINUTE_MS) - memory.minutes);
   const recency = 0.5 ** (age / HALF_LIFE_MINUTES);
-  return { ...memory, recency, score: memory.text * (1 - RECENCY_WEIGHT + RECENCY_WEIGHT * recency) };
+  return { ...memory, recency, score: memory.match * (1 - RECENCY_WEIGHT + RECENCY_WEIGHT * recency) };
 }
 
 /** Of equal scores, the fact that began later, then the one that was saved later. */
@@ -168,9 +240,10 @@ async function takeHits(
 
 const BYTES_PER_TOKEN = 4;
 
-function signalsOf({ text, recency }: ScoredMemory): readonly MemorySignal[] {
+function signalsOf({ text, vector, recency, weights }: ScoredMemory): readonly MemorySignal[] {
   return [
-    { name: "text", score: rounded(text), weight: 1 },
+    ...(weights.text === 0 ? [] : [{ name: "text" as const, score: rounded(text), weight: weights.text }]),
+    ...(vector === null ? [] : [{ name: "vector" as const, score: rounded(vector), weight: weights.vector }]),
     { name: "recency", score: rounded(recency), weight: RECENCY_WEIGHT },
   ];
 }

@@ -11,10 +11,11 @@ import { runInSlices, type TimeSlice } from "../core/time-slice.ts";
 import { messageOf, readContent } from "../history/messages.ts";
 import type { MessageFactors } from "./factors.ts";
 import type { MessageFilter } from "./filters.ts";
+import type { HybridItem, MessageRanking } from "./hybrid-ranking.ts";
 import { messageText } from "./index/message-item.ts";
 import { readMessagesAround } from "./neighbours.ts";
 import { hasMatch, matchesText } from "./ranking/match-text.ts";
-import type { ItemRanking, RankedItem } from "./ranking/rank-items.ts";
+import type { RankedItem } from "./ranking/rank-items.ts";
 import { readPassage } from "./ranking/snippet.ts";
 import { ONE, WEIGHTS } from "./ranking/weights.ts";
 import { SessionQuota } from "./select-hits.ts";
@@ -27,7 +28,7 @@ export interface HitSearch {
   readonly payloads: Pick<Payloads, "read">;
   readonly query: IndexQuery;
   readonly language: TextLanguage;
-  readonly ranking: ItemRanking;
+  readonly ranking: MessageRanking;
   readonly factors: MessageFactors;
   readonly filter: MessageFilter;
   readonly shown: ShownMessages;
@@ -51,12 +52,15 @@ export async function findHits(
   const quota = new SessionQuota(perSession);
   const found: FoundHit[] = [];
   // Most messages that the index finds are hits. If not, more are ranked; the first ones are the same then.
-  let read = 0;
+  const read = new Set<string>();
   for (let wanted = limit + BATCH; ; wanted *= 4) {
-    const ranked = await search.ranking.best(wanted);
-    while (read < ranked.length) {
-      const batch = ranked.slice(read, read + Math.min(BATCH, limit - found.length));
-      read += batch.length;
+    const best = await search.ranking.best(wanted);
+    // Vectors may bring others before them.
+    const ranked = best.filter((item) => !read.has(nameOf(item)));
+    for (let at = 0; at < ranked.length; ) {
+      const batch = ranked.slice(at, at + Math.min(BATCH, limit - found.length));
+      at += batch.length;
+      for (const item of batch) read.add(nameOf(item));
       const rows = await readRows(search.storage, batch);
       for (const one of await Promise.all(batch.map((item) => readHit(search, item, rows)))) {
         if (one === null || !quota.take(one.hit.session)) continue;
@@ -64,8 +68,12 @@ export async function findHits(
         if (found.length === limit) return found;
       }
     }
-    if (ranked.length < wanted) return found;
+    if (best.length < wanted) return found;
   }
+}
+
+function nameOf({ groupNumber, item }: Pick<RankedItem, "groupNumber" | "item">): string {
+  return `${groupNumber}/${item}`;
 }
 
 type ReadMessageRow = MessageRow & { readonly branch: number };
@@ -77,22 +85,21 @@ interface HitRows {
 }
 
 async function readRows(storage: Storage, items: readonly RankedItem[]): Promise<HitRows> {
-  const nameOf = (session: number, seq: number) => `${session}/${seq}`;
   const pairs = items.map(({ groupNumber, item }) => [groupNumber, item]);
   const numbers = [...new Set(items.map(({ groupNumber }) => groupNumber))];
   const [messages, sessions] = await Promise.all([
     storage.query("history.messages", { messages: JSON.stringify(pairs) }),
     storage.query("sessions.byNumbers", { numbers: JSON.stringify(numbers) }),
   ]);
-  const byName = new Map(messages.map((row) => [nameOf(row.session_no, row.seq), row]));
+  const byName = new Map(messages.map((row) => [nameOf({ groupNumber: row.session_no, item: row.seq }), row]));
   const byNumber = new Map(sessions.map((row) => [row.no, row]));
   return {
-    message: ({ groupNumber, item }) => byName.get(nameOf(groupNumber, item)),
+    message: (item) => byName.get(nameOf(item)),
     session: ({ groupNumber }) => byNumber.get(groupNumber),
   };
 }
 
-async function readHit(search: HitSearch, item: RankedItem, rows: HitRows): Promise<FoundHit | null> {
+async function readHit(search: HitSearch, item: HybridItem, rows: HitRows): Promise<FoundHit | null> {
   const { filter, query, language, shown, slice } = search;
   const row = rows.message(item);
   // It was erased since the snapshot was taken.
@@ -105,14 +112,15 @@ async function readHit(search: HitSearch, item: RankedItem, rows: HitRows): Prom
   const showing = await shown.find({ ...row, no: item.groupNumber }, writer);
   if (showing === null) return null;
   const hasOwnWord = await runInSlices(hasMatch(text, query, language), slice);
-  if (!hasOwnWord && !(await hasMatchBeside(search, showing, item.item))) return null;
+  const isByWords = hasOwnWord || (item.text > 0 && (await hasMatchBeside(search, showing, item.item)));
+  if (!isByWords && item.hybrid === undefined) return null;
   const { text: passage, snippet } = await runInSlices(readPassage(text, item.part, query, language), slice);
   const { id, session, seq, agent, role } = message;
   const at = messageTimeOf(message);
   const { title, request } = describe(writer);
   const shownIn = showing.session;
-  const { share: score } = item;
-  const signals = signalsOf(item, search);
+  const signals = signalsOf(item, search, isByWords);
+  const score = isByWords || item.hybrid === undefined ? item.share : item.hybrid.vector * item.hybrid.vectorWeight;
   const hit = { id, session, title, request, shownIn, seq, agent, role, at, score, signals, passage, snippet };
   return { hit, showing };
 }
@@ -156,13 +164,20 @@ function describe(session: SessionRow | undefined): Pick<SearchHit, "title" | "r
   return { title, request: session.request };
 }
 
-function signalsOf(item: RankedItem, { factors }: HitSearch): readonly SearchSignal[] {
+/** Words that only hidden messages have are no signal. */
+function signalsOf(item: HybridItem, { factors }: HitSearch, isByWords: boolean): readonly SearchSignal[] {
+  const { hybrid } = item;
   const { group } = WEIGHTS.messages;
+  const weight = hybrid?.textWeight ?? 1;
+  const vector: readonly SearchSignal[] =
+    hybrid === undefined ? [] : [{ name: "vector", value: hybrid.vector, weight: hybrid.vectorWeight }];
+  if (!isByWords) return vector;
   const role = factors.ofRole(item.unit);
   const speaker = factors.ofSpeaker(item.unit);
   return [
-    { name: "text", value: item.textShare, weight: ONE / (ONE + group) },
-    { name: "session", value: item.groupShare, weight: group / (ONE + group) },
+    { name: "text", value: item.textShare, weight: (weight * ONE) / (ONE + group) },
+    { name: "session", value: item.groupShare, weight: (weight * group) / (ONE + group) },
+    ...vector,
     ...(role === 1 ? [] : [{ name: "role" as const, value: 1, weight: role }]),
     ...(speaker === 1 ? [] : [{ name: "speaker" as const, value: 1, weight: speaker }]),
   ];

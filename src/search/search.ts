@@ -8,9 +8,12 @@ import { SEARCH_VERBS } from "../contracts/verbs/search.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
+import { type MeaningSearch, questionOf, readMeaning } from "../embeddings/query-vector.ts";
+import { MESSAGES_COLLECTION } from "../vectors/reserved.ts";
 import { readMessageFactors } from "./factors.ts";
 import { FILTER_FIELDS, readMessageFilter } from "./filters.ts";
 import { type FoundHit, findHits } from "./find-hits.ts";
+import { type MessageRanking, openHybridRanking } from "./hybrid-ranking.ts";
 import { searchIsOff } from "./index/search-off.ts";
 import { searchSlice } from "./index/slice.ts";
 import { type MessageIndexOptions, textIndexOf } from "./index/snapshot.ts";
@@ -31,22 +34,34 @@ type Options = ValueOf<(typeof SEARCH_VERBS.search.params)[1]["schema"]>;
 
 /** `settings` is null if the store was opened without an index. */
 export function createSearching(
-  storage: Storage,
-  payloads: Payloads,
+  { storage, payloads, settings, meaning }: SearchParts,
   lookup: SessionLookup,
-  settings: { readonly language: TextLanguage } | null,
 ): Searching {
   return bindVerbs(SEARCH_VERBS, lookup, {
     search: async (query, options) => {
       if (settings === null) throw searchIsOff();
-      return searchMessages(storage, { payloads, language: settings.language }, query, options);
+      const index = { payloads, language: settings.language };
+      return searchMessages({ storage, index, meaning }, query, options);
     },
   });
 }
 
+interface SearchParts {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly settings: { readonly language: TextLanguage } | null;
+  /** null: without an embedder, or it does not embed messages. */
+  readonly meaning: MeaningSearch | null;
+}
+
+interface MessageSearch {
+  readonly storage: Storage;
+  readonly index: MessageIndexOptions;
+  readonly meaning: MeaningSearch | null;
+}
+
 async function searchMessages(
-  storage: Storage,
-  index: MessageIndexOptions,
+  { storage, index, meaning }: MessageSearch,
   text: string,
   options: Options,
 ): Promise<SearchResults> {
@@ -58,13 +73,29 @@ async function searchMessages(
   checkQueryTerms(query);
   const { session, rewound, neighbours, rerank, tokens } = options;
   const shown = session === undefined ? shownAnywhere(storage, rewound) : await shownIn(storage, session, rewound);
-  if (isEmpty(query)) return { mode: "text", hits: [] };
+  const question = meaning === null ? "" : questionOf(text, parsed);
+  const mode = meaning === null ? "text" : "hybrid";
+  if (isEmpty(query) && question.trim() === "") return { mode, hits: [] };
+  // The embedder may be a server: its answer is not waited for before the index is read.
+  const asking = meaning === null ? null : readMeaning(storage, meaning, MESSAGES_COLLECTION, question);
+  asking?.catch(() => undefined);
   const slice = searchSlice(storage.environment);
   const filter = await readMessageFilter(storage, options, parsed, shown.logs);
   const limit = options.limit ?? (tokens === undefined ? LIMIT_DEFAULT : LIMIT_WITH_BUDGET);
+  let about: Omit<SearchResults, "hits"> = { mode };
   const found = await reading.read(async (snapshot) => {
     const factors = await readMessageFactors(snapshot, query);
-    const ranking = await openItemRanking(snapshot, query, slice, { selection: filter.selection, factors });
+    const byWords = await openItemRanking(snapshot, query, slice, { selection: filter.selection, factors });
+    const asked = await asking;
+    let ranking: MessageRanking = byWords;
+    if (asked !== null && asked.vector !== null) {
+      const hybrid = await openHybridRanking(snapshot, byWords, asked, slice);
+      about = { mode, waiting: hybrid.waiting };
+      ranking = hybrid;
+    } else if (asked !== null) {
+      about =
+        asked.warning === null ? { mode, waiting: snapshot.units.count } : { mode: "text", warning: asked.warning };
+    }
     return findHits(
       { storage, payloads, query, language, ranking, factors, filter, shown, slice },
       rerank === undefined ? limit : limit * RERANKED_SHARE,
@@ -79,7 +110,7 @@ async function searchMessages(
       return { ...hit, ...(await readNeighbours(reads, await showing.readLine(), hit.seq, neighbours)) };
     }),
   );
-  return { mode: "text", hits: tokens === undefined ? hits : fitBudget(hits, tokens) };
+  return { ...about, hits: tokens === undefined ? hits : fitBudget(hits, tokens) };
 }
 
 function isEmpty({ terms, phrases, prefixes }: IndexQuery): boolean {

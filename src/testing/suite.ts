@@ -21,7 +21,7 @@ export interface Fixture {
   /** The store's clock, if tests can move it. */
   readonly environment?: Clock;
   /** Opens another handle on the same store, as another process would. close() also closes it. */
-  another?(options?: Pick<OpenOptions, "embedder">): Promise<Holdfast>;
+  another?(options?: Pick<OpenOptions, "embedder" | "embeddings">): Promise<Holdfast>;
   close(): Promise<void>;
 }
 

@@ -50,6 +50,8 @@ export class CollectionCodes {
   readonly #collection: Pick<CollectionState, "no" | "name">;
   readonly #coder: VectorCoder;
   readonly #index: CodeIndex;
+  /** Pages in the store without codes, by their first items. */
+  readonly #emptyPages = new Set<number>();
   /** By the first item of the page. */
   readonly #pages = new Map<number, LoadedPage>();
   /** Codes that this handle has made of newer embeddings. */
@@ -81,6 +83,11 @@ export class CollectionCodes {
   /** Whether the collection has fewer packed embeddings than are in memory: its pages are made again. */
   isRebuilt({ change, current }: CollectionState): boolean {
     return change > this.#change && current !== null && current.packed < this.#packed;
+  }
+
+  /** Whether the store has pages without codes, because an erasure removed them. */
+  get hasEmptyPages(): boolean {
+    return this.#emptyPages.size > 0;
   }
 
   /** About how many bytes it has in memory. */
@@ -144,7 +151,11 @@ export class CollectionCodes {
       });
       for (const row of rows) {
         const what = `page ${row.first_item} of ${JSON.stringify(name)}`;
-        pages.push({ row, page: decodePage(row.codes, this.#coder.codeBytes, what) });
+        const page =
+          row.codes.length === 0
+            ? await this.#remakePage(storage, row.first_item, slice)
+            : decodePage(row.codes, this.#coder.codeBytes, what);
+        pages.push({ row, page });
         if (slice.isSpent) await slice.pause();
       }
       const last = rows.at(-1);
@@ -152,6 +163,13 @@ export class CollectionCodes {
       change = last.change;
       after = last.first_item;
     }
+  }
+
+  /** Of a page whose codes an erasure has removed. */
+  async #remakePage(storage: Storage, first: number, slice: TimeSlice): Promise<CodePage> {
+    const { no: collection } = this.#collection;
+    const rows = await readPageRows(storage, collection, this.generation, this.#collection.name, first);
+    return makePage(this.#coder, rows, slice);
   }
 
   /** Embeddings of items after one. If they are many, codes are made of the older ones. */
@@ -185,6 +203,8 @@ export class CollectionCodes {
   }
 
   #setPage(row: PageRow, page: CodePage): void {
+    if (row.codes.length === 0) this.#emptyPages.add(row.first_item);
+    else this.#emptyPages.delete(row.first_item);
     const number = this.#pages.get(row.first_item)?.number ?? this.#newNumber();
     this.#index.setPage(number, page);
     this.#pages.set(row.first_item, { number, items: page.rows.slice(0, page.usedSlots) });
@@ -215,6 +235,28 @@ export class CollectionCodes {
     return items.sort((a, b) => a - b);
   }
 
+  /** A score for each item: an estimate of those in pages, and the exact one of newer embeddings. */
+  async estimateAll(
+    storage: Storage,
+    query: Float32Array,
+    onScore: (item: number, score: number) => void,
+  ): Promise<void> {
+    const { metric } = this.generation;
+    const slice = new TimeSlice(storage.environment, SCAN_MS);
+    const onPage = (items: Float64Array, estimates: Float32Array, count: number) => {
+      for (let slot = 0; slot < count; slot++) {
+        const item = items[slot] ?? 0;
+        if (item > 0) onScore(item, estimates[slot] ?? 0);
+      }
+    };
+    await this.#index.estimateAll(prepareQuery(this.#coder, query, metric), onPage, slice);
+    const norm = normOf(query);
+    for (const { item, vector } of this.#tail) {
+      if (slice.isSpent) await slice.pause();
+      onScore(item, exactScore(metric, query, norm, vector));
+    }
+  }
+
   /** `count` candidates from pages, and the `limit` nearest of the newer embeddings. */
   async scan(
     storage: Storage,
@@ -236,6 +278,26 @@ export class CollectionCodes {
 
 function maxItem({ rows, usedSlots }: CodePage): number {
   return usedSlots === 0 ? 0 : (rows[usedSlots - 1] as number);
+}
+
+/** The embeddings that a page is of: those of its items that are left. */
+export async function readPageRows(
+  storage: Storage,
+  collection: number,
+  generation: Generation,
+  name: string,
+  first: number,
+): Promise<readonly TailRow[]> {
+  const rows: TailRow[] = [];
+  const page = { collection, generation: generation.generation, first, limit: ROWS_AT_ONCE };
+  for (let after = first - 1; ; ) {
+    const read = await storage.query("vectors.inPage", { ...page, after });
+    for (const { item, embedding } of read) {
+      rows.push({ item, vector: requireFinite(embedding, generation, name, item) });
+      after = item;
+    }
+    if (read.length < ROWS_AT_ONCE) return rows;
+  }
 }
 
 /** A page of the codes of rows, in their order. */

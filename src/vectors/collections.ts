@@ -142,10 +142,14 @@ const NUMBER_BYTES = 5;
 
 /** A collection that is about to be created. LimitExceeded if there are as many as there may be. */
 export async function newCollection(storage: Storage, name: string): Promise<CollectionState> {
-  const { environment } = storage;
   const count = (await storage.query("vectors.totals", {}))[0]?.collections ?? 0;
   if (count >= LIMITS.vectorCollections)
     throw limitExceeded("vectorCollections", "the store in collections", count + 1);
+  return emptyCollection(storage, name);
+}
+
+/** The same; the store's own collections are not counted. */
+export function emptyCollection({ environment }: Storage, name: string): CollectionState {
   const no = environment.random(NUMBER_BYTES).reduce((number, byte) => number * 256 + byte, 0) + 1;
   return { no, name, change: 0, lastItem: 0, documents: 0, createdAt: environment.now(), current: null };
 }

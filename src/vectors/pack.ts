@@ -4,7 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Commit } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { makePage, ROWS_AT_ONCE, requireFinite } from "./collection-codes.ts";
+import { makePage, ROWS_AT_ONCE, readPageRows, requireFinite } from "./collection-codes.ts";
 import { type CollectionState, type Generation, readCollection } from "./collections.ts";
 import { VectorCoder } from "./kernel/code.ts";
 import { encodePage, PAGE_SLOTS } from "./kernel/pages.ts";
@@ -50,6 +50,7 @@ export class Packer {
       this.#waiting.delete(collection);
       try {
         while (!this.#isClosing && (await packPage(this.#storage, collection)));
+        while (!this.#isClosing && (await refillPage(this.#storage, collection)));
       } catch (error) {
         // Nothing is lost: the embeddings stay where they are, and a later call packs them.
         environment.log("info", "vectors.pack", { collection, error: String(error) });
@@ -73,6 +74,36 @@ async function packPage(storage: Storage, name: string): Promise<boolean> {
     packCommit(state, current, { first: rows[0]?.item ?? 0, last: last.item, codes: encodePage(page) }),
   );
   return true;
+}
+
+/** Makes the codes of a page again that an erasure has emptied; false if there is none, or an erasure was faster. */
+async function refillPage(storage: Storage, name: string): Promise<boolean> {
+  const state = await readCollection(storage, name);
+  if (state === null || state.current === null) return false;
+  const { no: collection, current } = state;
+  const { generation } = current;
+  const [empty] = await storage.query("vectors.emptyPages", { collection, generation, limit: 1 });
+  if (empty === undefined) return false;
+  const { first_item: first, change } = empty;
+  const rows = await readPageRows(storage, collection, current, name, first);
+  const coder = new VectorCoder(current.seed, current.dimension);
+  const page = await makePage(coder, rows, new TimeSlice(storage.environment, PACK_MS));
+  const outcome = await storage.commit({
+    solo: true,
+    guards: [
+      { check: "collection.generation", key: [collection], expect: generation },
+      { check: "page.change", key: [collection, generation, first], expect: change },
+    ],
+    writes: [
+      { op: "run", statement: "vectors.touch", params: { collection } },
+      {
+        op: "run",
+        statement: "vectors.refillPage",
+        params: { collection, generation, first, codes: encodePage(page) },
+      },
+    ],
+  });
+  return outcome.ok;
 }
 
 async function readUnpacked(storage: Storage, { no: collection, name }: CollectionState, current: Generation) {

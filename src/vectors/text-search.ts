@@ -13,7 +13,7 @@ import { oneGroup } from "../search/index/one-group.ts";
 import { searchIsOff } from "../search/index/search-off.ts";
 import type { MessageIndexOptions } from "../search/index/snapshot.ts";
 import type { TextIndex } from "../search/index/text-index.ts";
-import { HYBRID_WEIGHTS, rankHybrid } from "../search/ranking/hybrid.ts";
+import { hybridWeights, rankHybrid } from "../search/ranking/hybrid.ts";
 import { matchesText } from "../search/ranking/match-text.ts";
 import { checkQueryTerms } from "../search/ranking/query-limits.ts";
 import { openItemRanking } from "../search/ranking/rank-items.ts";
@@ -217,8 +217,8 @@ function mixRankings(
 ): readonly RankedDocument[] {
   const parts = new Map(byWords.map(({ item, part }) => [item, part]));
   const shares = new Map(byWords.map(({ item, share }) => [item, share]));
-  const weights = hasWords ? HYBRID_WEIGHTS : { text: 0, vector: 1 };
-  return rankHybrid(shares, near, weights).map(({ key: item, score, text, vector }) => {
+  const weights = hybridWeights(hasWords);
+  return rankHybrid(shares, near, { weights }).map(({ key: item, score, text, vector }) => {
     const ofVector = { name: "vector", value: vector, weight: weights.vector } as const;
     return {
       item,

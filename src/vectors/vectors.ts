@@ -25,6 +25,7 @@ import { toVector } from "./embedding.ts";
 import { isPackable, Packer } from "./pack.ts";
 import { checkQueryModel, type QueryEmbedder } from "./query-text.ts";
 import { rebuildCollection } from "./rebuild.ts";
+import { checkCollectionName } from "./reserved.ts";
 import { type SearchContext, searchDocuments } from "./search.ts";
 import type { TextSearch } from "./text-search.ts";
 import { deleteCollection, deleteDocuments, stateWrites, type VectorContext, writeDocuments } from "./write.ts";
@@ -67,6 +68,7 @@ export function createVectors(storage: Storage, payloads: Payloads, { embedder, 
     options: { readonly collection: string; readonly model?: string },
     replace: boolean,
   ) => {
+    checkCollectionName(options.collection);
     const ready = documents.map((one, i) => readyDocument(one, `documents[${i}]`));
     const { collection, model } = options;
     const ids = await writeDocuments(context, ready, { collection, model, replace });
@@ -78,6 +80,7 @@ export function createVectors(storage: Storage, payloads: Payloads, { embedder, 
     add: (documents, options) => put(documents, options, false),
     upsert: (documents, options) => put(documents, options, true),
     search: async (query, { collection, model, limit, filter, mode }) => {
+      checkCollectionName(collection);
       const parsed = parseFilter(filter);
       if (typeof query === "string") {
         checkQueryModel(model, embedder);
@@ -89,20 +92,20 @@ export function createVectors(storage: Storage, payloads: Payloads, { embedder, 
         throw invalid("mode", 'left out, or "vector", for an embedding', mode);
       return searchDocuments(context, { vector, model, collection, limit, filter: parsed });
     },
-    get: (ids, { collection }) => getDocuments(storage, payloads, collection, ids),
-    delete: (ids, { collection }) => erase(deleteDocuments(context, ids, collection)),
-    createCollection: (name, input) => createCollection(context, name, input),
+    get: async (ids, { collection }) => getDocuments(storage, payloads, checkCollectionName(collection), ids),
+    delete: async (ids, { collection }) => erase(deleteDocuments(context, ids, checkCollectionName(collection))),
+    createCollection: async (name, input) => createCollection(context, checkCollectionName(name), input),
     getCollection: async (name) => {
-      const state = await readCollection(storage, name);
+      const state = await readCollection(storage, checkCollectionName(name));
       return state === null ? null : shownCollection(state);
     },
     listCollections: () => listCollections(storage),
     rebuild: async (name) => {
-      const count = await rebuildCollection(context, name);
+      const count = await rebuildCollection(context, checkCollectionName(name));
       await packIfDue(name);
       return count;
     },
-    deleteCollection: (name) => erase(deleteCollection(context, name)),
+    deleteCollection: async (name) => erase(deleteCollection(context, checkCollectionName(name))),
   });
   return { vectors, close: () => packer.close() };
 }

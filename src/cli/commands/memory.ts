@@ -382,7 +382,8 @@ const status: Command = {
   summary: "count memories, scope by scope",
   usage: ["memory status [--limit N] [--cursor C]"],
   description:
-    "Counts the memories of the store and of each scope: all, superseded ones, and those that expired and are not erased yet.",
+    "Counts the memories of the store and of each scope: all, superseded ones, and those that expired and are not erased yet. " +
+    "In a store with an embedder also those that wait for their vectors, or failed.",
   options: pageOptions(50),
   operands: [],
   examples: [{ command: "holdfast memory status", does: "all scopes" }],
@@ -399,6 +400,8 @@ const status: Command = {
           ["superseded", totals.superseded === 0 ? "" : formatCount(totals.superseded)],
           ["expired", totals.expired === 0 ? "" : `${formatCount(totals.expired)}, not erased yet`],
           ["scopes", formatCount(totals.scopes)],
+          ["wait for vectors", totals.embedding.pending === 0 ? "" : formatCount(totals.embedding.pending)],
+          ["without vectors", totals.embedding.parked === 0 ? "" : `${formatCount(totals.embedding.parked)}, failed`],
         ],
         output.frame,
       ),

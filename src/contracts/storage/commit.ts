@@ -87,6 +87,7 @@ export type GuardName =
   | "collection.generation"
   /** What of a generation is in pages, and how many of the other embeddings were removed. */
   | "generation.tail"
+  | "page.change"
   /** Counts the changes of the text index, and the erasures of what it has. */
   | "index.epoch"
   // These are read in the order of their names, so that the row of a blob or segment is locked before its users are read.

@@ -3,7 +3,7 @@ import type { TableShape } from "./table-shape.ts";
 
 export const INDEX_TABLES = {
   index_kinds: {
-    columns: { kind: "text", epoch: "int", indexed: "int", settled: "int", language: "text" },
+    columns: { kind: "text", epoch: "int", indexed: "int", settled: "int", language: "text", cut: "int" },
     key: ["kind"],
   },
   index_segments: {
@@ -30,7 +30,7 @@ export const INDEX_TABLES = {
     key: ["kind", "segment", "page"],
   },
   index_items: {
-    columns: { kind: "text", group_no: "int", item: "int", segment: "int" },
+    columns: { kind: "text", group_no: "int", item: "int", segment: "int", cut: "int" },
     key: ["kind", "group_no", "item"],
   },
 } as const satisfies Readonly<Record<string, TableShape>>;

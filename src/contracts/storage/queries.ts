@@ -6,6 +6,7 @@ import type { EmbeddingQueries } from "./embedding-queries.ts";
 import type { IndexQueries } from "./index-queries.ts";
 import type { LineageQueries } from "./lineage-queries.ts";
 import type { MemoryQueries } from "./memory-queries.ts";
+import type { PassageQueries } from "./passage-queries.ts";
 import type {
   AgentRow,
   BlockRow,
@@ -53,6 +54,7 @@ export interface Queries
     TraceQueries,
     MemoryQueries,
     EmbeddingQueries,
+    PassageQueries,
     VectorQueries {
   // Sessions by id or alias. Lists are newest first; `before` is the number of the last session of the page before.
   "session.get": Read<{ id: string }, SessionRow>;

@@ -144,5 +144,12 @@ export type StatementName =
   | `vectors.${"remove" | "touch" | "pack" | "addPage"}`
   | `vectors.remove${"All" | "Pages" | "Generations"}`
   | `documents.${"embed" | "needNone" | "needOne" | "settle"}`
+  | `passages.${"embed" | "needOne" | "settle" | "mark" | "drop"}`
+  | `passages.${"touch" | "emptyPages" | "countVectors" | "dropVectors" | "dropFailures"}`
+  | `${MessageScope | "row.events" | "memory" | "memories"}.markPassages`
+  | "index.cutTo"
+  | "memories.cut"
+  | "index.cover"
+  | "vectors.refillPage"
   | "vectors.dropGenerationPages"
   | `failures.${"forget" | "forgetScope" | "retry"}`;

@@ -147,9 +147,9 @@ export class StoredItemSource implements IndexSource {
   coverWrites(segment: number, items: readonly SourceItem[]): readonly Write[] {
     return items.map(
       ({ group, number }): Write => ({
-        op: "put",
-        table: "index_items",
-        row: { kind: this.kind, group_no: group, item: number, segment },
+        op: "run",
+        statement: "index.cover",
+        params: { kind: this.kind, group, item: number, segment },
       }),
     );
   }
@@ -188,7 +188,7 @@ async function* pagesOf(
 
 /** For the commit that writes a new item: it is found from then on. */
 export function addItemWrite(kind: Exclude<IndexKind, "messages">, { group, item }: ItemRef): Write {
-  return { op: "put", table: "index_items", row: { kind, group_no: group, item, segment: null } };
+  return { op: "put", table: "index_items", row: { kind, group_no: group, item, segment: null, cut: null } };
 }
 
 /**

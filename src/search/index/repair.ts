@@ -15,7 +15,9 @@ export async function repairStructure(storage: Storage, source: IndexSource, lan
     await storage.commit({
       solo: true,
       guards: [guardEpoch(kind, null)],
-      writes: [{ op: "insert", table: "index_kinds", row: { kind, epoch: 0, indexed: 0, settled: 0, language: null } }],
+      writes: [
+        { op: "insert", table: "index_kinds", row: { kind, epoch: 0, indexed: 0, settled: 0, language: null, cut: 0 } },
+      ],
     });
     return false;
   }

@@ -13,7 +13,7 @@ describe("a hybrid ranking", () => {
       ["c", 0.7],
       ["d", 0.5],
     ]);
-    const ranked = rankHybrid(text, vector, { text: 0.75, vector: 0.25 });
+    const ranked = rankHybrid(text, vector, { weights: { text: 0.75, vector: 0.25 } });
     expect(ranked.map(({ key }) => key)).toEqual(["a", "b", "c", "d"]);
     expect(ranked[0]).toEqual({ key: "a", score: 0.75, text: 1, vector: 0 });
     expect(ranked[1]).toEqual({ key: "b", score: 0.625, text: 0.5, vector: 1 });

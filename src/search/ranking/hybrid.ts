@@ -6,7 +6,12 @@ export interface HybridWeights {
   readonly vector: number;
 }
 
-export const HYBRID_WEIGHTS: HybridWeights = { text: 0.6, vector: 0.4 };
+const HYBRID_WEIGHTS: HybridWeights = { text: 0.6, vector: 0.4 };
+
+/** Where no word of the query is in any text, vectors decide alone. */
+export function hybridWeights(hasWords: boolean): HybridWeights {
+  return hasWords ? HYBRID_WEIGHTS : { text: 0, vector: 1 };
+}
 
 export interface HybridScore<K> {
   readonly key: K;
@@ -17,15 +22,21 @@ export interface HybridScore<K> {
   readonly vector: number;
 }
 
+export interface HybridOptions {
+  readonly weights?: HybridWeights;
+  /** The score of a vector that says nothing (ScoreSpread); by default that of the worst candidate. */
+  readonly floor?: number;
+}
+
 /** Best first; equal ones in the order in which the texts, then the vectors, name them. Higher scores are better in both. */
 export function rankHybrid<K>(
   text: ReadonlyMap<K, number>,
   vector: ReadonlyMap<K, number>,
-  weights: HybridWeights = HYBRID_WEIGHTS,
+  { weights = HYBRID_WEIGHTS, floor = least(vector) }: HybridOptions = {},
 ): readonly HybridScore<K>[] {
   const ofText = normalise(text, 0);
-  // Vectors of the same language are all alike to some degree, so the worst candidate counts as 0.
-  const ofVector = normalise(vector, least(vector));
+  // Vectors of the same language are all alike to some degree: what they have in common counts as 0.
+  const ofVector = normalise(vector, floor);
   const total = weights.text + weights.vector;
   return [...new Set([...text.keys(), ...vector.keys()])]
     .map((key) => {
@@ -49,6 +60,30 @@ function normalise<K>(scores: ReadonlyMap<K, number>, zero: number): (key: K) =>
   return (key) => {
     const score = scores.get(key);
     if (score === undefined) return 0;
-    return span > 0 ? (score - zero) / span : 1;
+    return span > 0 ? Math.max(0, (score - zero) / span) : 1;
   };
+}
+
+/** Standard deviations below the mean at which a score says nothing. */
+const FLOOR_DEVIATIONS = 2;
+
+/**
+ * How the scores of all vectors are spread. What is far below their mean has nothing to do with the query; unlike the worst of some
+ * candidates, that does not depend on how many candidates there are.
+ */
+export class ScoreSpread {
+  #count = 0;
+  #mean = 0;
+  #squares = 0;
+
+  add(score: number): void {
+    this.#count += 1;
+    const difference = score - this.#mean;
+    this.#mean += difference / this.#count;
+    this.#squares += difference * (score - this.#mean);
+  }
+
+  get floor(): number {
+    return this.#count === 0 ? 0 : this.#mean - FLOOR_DEVIATIONS * Math.sqrt(this.#squares / this.#count);
+  }
 }

@@ -1,5 +1,6 @@
 // Ranks the items of a snapshot for a query: the best unit of each, with its score. Messages, memories and documents are ranked
 // here alike. Phrases and exclusions are decided by the index as far as it can; who reads the text checks it with `matchesText`.
+import { once } from "../../core/memoize.ts";
 import { runInSlices, type TimeSlice } from "../../core/time-slice.ts";
 import { fieldTerm, type IndexSnapshot, type PostingList, type UnitTable } from "../index/reader.ts";
 import type { IndexQuery } from "../text/query.ts";
@@ -44,6 +45,10 @@ type UnitOfItem = Omit<RankedItem, "share" | "textShare" | "groupShare">;
 export interface ItemRanking {
   /** Exactly the best items, best first. Fewer than `limit`: no other item has a term of the query. */
   best(limit: number): Promise<readonly RankedItem[]>;
+  /** 1 for each unit that may be found; null: all may. */
+  readAllowed(): Promise<Uint8Array | null>;
+  /** The units, in their order, with their scores: 0 for those without a term of the query. */
+  scoresOf(units: readonly number[]): Promise<readonly RankedItem[]>;
 }
 
 const PLAIN_FACTORS: UnitFactors = { max: ONE, factorOf: () => ONE };
@@ -55,10 +60,22 @@ export async function openItemRanking(
   { selection = {}, factors = PLAIN_FACTORS, weights = WEIGHTS[snapshot.kind] }: ItemRankingOptions = {},
 ): Promise<ItemRanking> {
   const { weighted, phrases } = await readQueryTerms(snapshot, query, weights, slice);
-  if (weighted.length === 0) return { best: async () => [] };
-  const allowed = await readAllowed(snapshot, query, selection, phrases, slice);
+  // A search by words that has none in the index needs no filter.
+  const readFilter = once(() => readAllowed(snapshot, query, selection, phrases, slice));
   return {
+    readAllowed: readFilter,
+    async scoresOf(wanted) {
+      const allowed = new Uint8Array(snapshot.units.count);
+      for (const unit of wanted) allowed[unit] = 1;
+      const ranking = { weights, limit: Math.max(1, wanted.length), allowed, factors };
+      const ranked = await runInSlices(rankUnits(snapshot.units, weighted, ranking), slice);
+      const scored = new Map(ranked.map((one) => [one.unit, one]));
+      const share = shareOf(weighted, weights, factors);
+      return wanted.map((unit) => share(itemOf(snapshot.units, scored.get(unit) ?? unscored(unit, factors))));
+    },
     async best(limit) {
+      if (weighted.length === 0) return [];
+      const allowed = await readFilter();
       for (let units = limit; ; units *= 4) {
         const ranking = { weights, limit: Math.min(units, snapshot.units.count), allowed, factors };
         const ranked = await runInSlices(rankUnits(snapshot.units, weighted, ranking), slice);
@@ -101,8 +118,18 @@ function firstOfItems(units: UnitTable, ranked: readonly RankedUnit[]): readonly
     const items = seen.get(group) ?? new Set();
     if (items.has(item)) return [];
     seen.set(group, items.add(item));
-    return [{ ...one, groupNumber: units.groupNumbers[group] ?? 0, item, part: units.part[one.unit] ?? 0 }];
+    return [itemOf(units, one)];
   });
+}
+
+function itemOf(units: UnitTable, one: RankedUnit): UnitOfItem {
+  const { unit } = one;
+  const groupNumber = units.groupNumbers[units.group[unit] ?? 0] ?? 0;
+  return { ...one, groupNumber, item: units.item[unit] ?? 0, part: units.part[unit] ?? 0 };
+}
+
+function unscored(unit: number, factors: UnitFactors): RankedUnit {
+  return { unit, score: 0, text: 0, group: 0, factor: factors.factorOf(unit) };
 }
 
 function shareOf(
@@ -114,8 +141,13 @@ function shareOf(
   const best = bestText * (ONE + weights.group) * factors.max;
   return (item) => ({
     ...item,
-    share: item.score / best,
-    textShare: item.text / bestText,
-    groupShare: item.group / bestText,
+    share: shareIn(item.score, best),
+    textShare: shareIn(item.text, bestText),
+    groupShare: shareIn(item.group, bestText),
   });
+}
+
+/** Without a term nothing has a score. */
+function shareIn(score: number, best: number): number {
+  return best === 0 ? 0 : score / best;
 }

@@ -5,6 +5,7 @@
 import type { ErasedRow, ErasedScope } from "../../contracts/storage/statement-names.ts";
 import { rowChecksumSql } from "./checksum.ts";
 import { PREFIX } from "./inline-content.ts";
+import { markPassages } from "./passages.ts";
 
 interface ErasureSource {
   /** What follows FROM, and the name by which its columns are known. */
@@ -233,9 +234,12 @@ const rowErasures = Object.fromEntries([
   ...Object.entries(ROW_FORGETS).map(([table, text]) => [`row.${table}.erase`, text]),
   ["row.events.unindex", unindex(rowWhere("events"))],
   ["row.events.dropSegments", dropSegments(rowWhere("events"))],
+  ["row.events.markPassages", markPassages(rowWhere("events").rows)],
 ]) as Readonly<
   Record<
-    `row.${(typeof HOLDING)[number]}.release` | `row.${ErasedRow}.erase` | `row.events.${"unindex" | "dropSegments"}`,
+    | `row.${(typeof HOLDING)[number]}.release`
+    | `row.${ErasedRow}.erase`
+    | `row.events.${"unindex" | "dropSegments" | "markPassages"}`,
     string
   >
 >;
@@ -244,7 +248,7 @@ export const statements = () => ({
   ...each(ALL, texts),
   ...rowErasures,
   ...each(OF_MESSAGES, (where) => ({ unindex: unindex(where) })),
-  ...each(INDEXED, (where) => ({ dropSegments: dropSegments(where) })),
+  ...each(INDEXED, (where) => ({ dropSegments: dropSegments(where), markPassages: markPassages(where.rows) })),
   ...dropRows,
   "remains.clear": `DELETE FROM remains WHERE ${OF_SESSION}`,
   // What live forks inherit: from where they branched off, back to the session's beginning. Parameters: its number, 5 times.

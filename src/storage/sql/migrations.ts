@@ -297,6 +297,17 @@ const EMBEDDINGS = [
   "CREATE INDEX vector_generations_model ON vector_generations (model, collection_no, generation)",
 ];
 
+/** Passages of messages and memories that have embeddings, and how far these are cut: see storage/sql/passages.ts. */
+const PASSAGES = [
+  `CREATE TABLE passages (collection_no {int} NOT NULL, item {int} NOT NULL, pending {int}, group_no {int} NOT NULL,
+     number {int} NOT NULL, part {int} NOT NULL, PRIMARY KEY (collection_no, item)){table_end}`,
+  "CREATE UNIQUE INDEX passages_source ON passages (collection_no, group_no, number, part)",
+  "CREATE INDEX passages_pending ON passages (pending, collection_no, item) WHERE pending IS NOT NULL",
+  "ALTER TABLE index_kinds ADD COLUMN cut {int} NOT NULL DEFAULT 0",
+  "ALTER TABLE index_items ADD COLUMN cut {int}",
+  "CREATE INDEX index_items_uncut ON index_items (group_no, item) WHERE kind = 'memories' AND cut IS NULL",
+];
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
@@ -333,6 +344,7 @@ export const MIGRATIONS: readonly Migration[] = [
          SELECT 'documents', d.collection_no, d.item, NULL FROM documents d`,
     ],
   },
+  { version: 19, up: PASSAGES },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);

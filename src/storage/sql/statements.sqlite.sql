@@ -553,7 +553,7 @@ SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL
 -- stats.sessions
 WITH held (session_no, no) AS (SELECT r.session_no, r.content FROM events r WHERE r.content IS NOT NULL UNION SELECT r.session_no, r.payload FROM annotations r WHERE r.payload IS NOT NULL UNION SELECT r.session_no, r.value FROM state r WHERE r.value IS NOT NULL UNION SELECT r.session_no, r.code FROM evals r WHERE r.code IS NOT NULL UNION SELECT r.session_no, r.result FROM evals r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.final FROM evals r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.error FROM evals r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.request FROM calls r WHERE r.request IS NOT NULL UNION SELECT r.session_no, r.response FROM calls r WHERE r.response IS NOT NULL UNION SELECT r.session_no, r.result FROM calls r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.error FROM calls r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.vars FROM snapshots r WHERE r.vars IS NOT NULL UNION SELECT r.session_no, r.final FROM heads r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.manifest FROM captures r WHERE r.manifest IS NOT NULL), owned (session_no, no) AS (SELECT session_no, no FROM held UNION SELECT h.session_no, l.child_no FROM held h JOIN blob_links l ON l.parent_no = h.no AND l.ord < 0), holders (no, n) AS (SELECT no, count(*) FROM owned GROUP BY no), sizes (session_no, bytes, shared) AS (SELECT o.session_no, CAST(coalesce(sum(b.size), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN k.n > 1 THEN b.size ELSE 0 END), 0) AS BIGINT) FROM owned o JOIN holders k ON k.no = o.no JOIN blobs b ON b.no = o.no GROUP BY o.session_no), inlined (session_no, bytes) AS (SELECT e.session_no, CAST(coalesce(sum(length(e.words)), 0) AS BIGINT) FROM events e WHERE e.words IS NOT NULL GROUP BY e.session_no) SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT CAST(? AS INTEGER);
 -- stats.tables
-SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'embedding_failures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM embedding_failures UNION ALL SELECT 'metadata_fields' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM metadata_fields UNION ALL SELECT 'vector_collections' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_collections UNION ALL SELECT 'vector_generations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_generations UNION ALL SELECT 'documents' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM documents UNION ALL SELECT 'vectors' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vectors UNION ALL SELECT 'vector_pages' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_pages UNION ALL SELECT 'memory_scopes' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memory_scopes UNION ALL SELECT 'memories' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memories UNION ALL SELECT 'memory_changes' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memory_changes UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'captures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM captures UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
+SELECT 'agents' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, 0 AS partial FROM agents UNION ALL SELECT 'agent_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_tags UNION ALL SELECT 'blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blocks UNION ALL SELECT 'block_versions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM block_versions UNION ALL SELECT 'agent_blocks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM agent_blocks UNION ALL SELECT 'sessions' AS name, count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted, count(CASE WHEN version = 1 THEN deleted_at END) AS partial FROM sessions UNION ALL SELECT 'branches' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM branches UNION ALL SELECT 'turns' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM turns UNION ALL SELECT 'clears' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM clears UNION ALL SELECT 'remains' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM remains UNION ALL SELECT 'evals' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM evals UNION ALL SELECT 'calls' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM calls UNION ALL SELECT 'snapshots' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM snapshots UNION ALL SELECT 'heads' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM heads UNION ALL SELECT 'invocations' AS name, count(CASE WHEN seq = first_seq THEN 1 END) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM invocations UNION ALL SELECT 'derivations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM derivations UNION ALL SELECT 'runs' AS name, count(NULLIF(session_no, 0)) AS rows, count(*) - count(NULLIF(session_no, 0)) AS deleted, 0 AS partial FROM runs UNION ALL SELECT 'signals' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM signals UNION ALL SELECT 'decisions' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM decisions UNION ALL SELECT 'checkpoints' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM checkpoints UNION ALL SELECT 'blobs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blobs UNION ALL SELECT 'blob_links' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_links UNION ALL SELECT 'segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segments UNION ALL SELECT 'segment_frames' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM segment_frames UNION ALL SELECT 'blob_segments' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM blob_segments UNION ALL SELECT 'embedding_failures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM embedding_failures UNION ALL SELECT 'passages' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM passages UNION ALL SELECT 'metadata_fields' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM metadata_fields UNION ALL SELECT 'vector_collections' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_collections UNION ALL SELECT 'vector_generations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_generations UNION ALL SELECT 'documents' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM documents UNION ALL SELECT 'vectors' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vectors UNION ALL SELECT 'vector_pages' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM vector_pages UNION ALL SELECT 'memory_scopes' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memory_scopes UNION ALL SELECT 'memories' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memories UNION ALL SELECT 'memory_changes' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM memory_changes UNION ALL SELECT 'session_tags' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM session_tags UNION ALL SELECT 'aliases' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM aliases UNION ALL SELECT 'events' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM events UNION ALL SELECT 'word_refs' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM word_refs UNION ALL SELECT 'annotations' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM annotations UNION ALL SELECT 'state' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM state UNION ALL SELECT 'boards' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM boards UNION ALL SELECT 'tasks' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM tasks UNION ALL SELECT 'captures' AS name, count(*) AS rows, CAST(NULL AS BIGINT) AS deleted, 0 AS partial FROM captures UNION ALL SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL;
 -- stats.blobs
 
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, CAST(coalesce(sum(1 - b.part), 0) AS BIGINT) AS n,
@@ -864,7 +864,7 @@ SELECT segment FROM index_items WHERE kind = ? AND group_no = ? AND item = ?;
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at AS generation_at
     FROM vector_collections c LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation WHERE c.name = ?;
 -- vectors.collections
-SELECT c.name FROM vector_collections c WHERE c.name > ? ORDER BY c.name LIMIT CAST(? AS INTEGER);
+SELECT c.name FROM vector_collections c WHERE c.name > ? AND NOT (c.name >= 'holdfast:' AND c.name < 'holdfast;') ORDER BY c.name LIMIT CAST(? AS INTEGER);
 -- vectors.generations
 
     SELECT g.generation, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at FROM vector_generations g WHERE g.collection_no = ?
@@ -907,25 +907,33 @@ SELECT d.id, d.item, d.words, p.sha256, p.size, p.form, p.body, p.store, p.key A
 -- check.collections
 
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents,
-      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no) AS counted,
-      (SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no) AS newest FROM vector_collections c WHERE c.no > ? ORDER BY c.no LIMIT CAST(? AS INTEGER);
+      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no)
+        + (SELECT count(*) FROM passages p WHERE p.collection_no = c.no) AS counted,
+      coalesce((SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no),
+        (SELECT max(p.item) FROM passages p WHERE p.collection_no = c.no)) AS newest FROM vector_collections c WHERE c.no > ? ORDER BY c.no LIMIT CAST(? AS INTEGER);
 -- check.collection
 
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents,
-      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no) AS counted,
-      (SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no) AS newest FROM vector_collections c WHERE c.no = ?;
+      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no)
+        + (SELECT count(*) FROM passages p WHERE p.collection_no = c.no) AS counted,
+      coalesce((SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no),
+        (SELECT max(p.item) FROM passages p WHERE p.collection_no = c.no)) AS newest FROM vector_collections c WHERE c.no = ?;
 -- check.embeddings
 SELECT count(*) AS n FROM vectors v WHERE v.collection_no = ? AND v.generation = ?;
 -- check.strayEmbeddings
 
     SELECT v.generation, v.item FROM vectors v LEFT JOIN documents d ON d.collection_no = v.collection_no AND d.item = v.item
+    LEFT JOIN passages p ON p.collection_no = v.collection_no AND p.item = v.item
     LEFT JOIN vector_generations g ON g.collection_no = v.collection_no AND g.generation = v.generation
-    WHERE v.collection_no = ? AND (d.item IS NULL OR g.generation IS NULL) ORDER BY v.generation, v.item LIMIT CAST(? AS INTEGER);
+    WHERE v.collection_no = ? AND ((d.item IS NULL AND p.item IS NULL) OR g.generation IS NULL)
+    ORDER BY v.generation, v.item LIMIT CAST(? AS INTEGER);
 -- check.strayItems
 
     SELECT 'vector_generations' AS source, min(r.collection_no) AS collection FROM vector_generations r
     WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
     SELECT 'documents' AS source, min(r.collection_no) AS collection FROM documents r
+    WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
+    SELECT 'passages' AS source, min(r.collection_no) AS collection FROM passages r
     WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
     SELECT 'vectors' AS source, min(r.collection_no) AS collection FROM vectors r
     WHERE NOT EXISTS (SELECT 1 FROM vector_collections c WHERE c.no = r.collection_no) HAVING count(*) > 0 UNION ALL 
@@ -946,7 +954,7 @@ SELECT count(*) AS n FROM vectors v WHERE v.collection_no = ? AND v.generation =
     SELECT m.item, m.path, m.value FROM metadata_fields m
     WHERE m.kind = ? AND m.scope = ? AND m.item >= ? AND m.item <= ?;
 -- vectors.totals
-SELECT count(*) AS collections FROM vector_collections;
+SELECT count(*) AS collections FROM vector_collections c WHERE NOT (c.name >= 'holdfast:' AND c.name < 'holdfast;');
 -- vectors.collectionAt
 
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents, c.created_at, g.model, g.dimension, g.metric, g.precision, g.seed, g.packed, g.removals, g.vectors, g.created_at AS generation_at
@@ -985,6 +993,69 @@ SELECT f.scope, f.item, f.attempts, f.due_at, f.reason, f.at FROM embedding_fail
 
     SELECT count(*) AS failed, coalesce(sum(CASE WHEN f.due_at IS NULL THEN 1 ELSE 0 END), 0) AS parked,
       min(f.due_at) AS next FROM embedding_failures f WHERE f.kind = ?;
+-- passages.byItems
+SELECT p.item, p.group_no, p.number, p.part FROM passages p WHERE p.collection_no = ? AND p.item IN (SELECT value FROM json_each(?)) ORDER BY p.item;
+-- passages.embedded
+
+    SELECT p.item, p.group_no, p.number, p.part FROM passages p WHERE p.collection_no = ? AND p.item > ? AND p.pending IS NULL ORDER BY p.item LIMIT CAST(? AS INTEGER);
+-- passages.known
+
+    SELECT p.number, p.part FROM passages p WHERE p.collection_no = ? AND p.group_no = ? AND p.number IN (SELECT value FROM json_each(?));
+-- passages.nextPending
+
+    SELECT p.collection_no AS collection FROM passages p WHERE p.pending = 1 AND p.collection_no > ?
+    ORDER BY p.collection_no, p.item LIMIT 1;
+-- passages.pending
+
+    SELECT p.item FROM passages p WHERE p.pending = 1 AND p.collection_no = ? AND p.item > ?
+    AND NOT EXISTS (SELECT 1 FROM embedding_failures f WHERE f.kind IN ('messages', 'memories') AND f.scope = p.collection_no
+      AND f.item = p.item AND (f.due_at IS NULL OR f.due_at > ?))
+    ORDER BY p.item LIMIT CAST(? AS INTEGER);
+-- passages.countPending
+SELECT count(*) AS n FROM passages p WHERE p.pending = 1 AND p.collection_no = ?;
+-- passages.items
+SELECT p.item FROM passages p WHERE p.collection_no = ? AND p.item > ? ORDER BY p.item LIMIT CAST(? AS INTEGER);
+-- passages.waiting
+
+    SELECT c.name, g.model, w.n
+    FROM (SELECT p.collection_no, count(*) AS n FROM passages p WHERE p.pending = 1 GROUP BY p.collection_no) w
+    JOIN vector_collections c ON c.no = w.collection_no
+    LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation;
+-- messages.cut
+SELECT k.epoch, k.cut, (SELECT coalesce(max(e.no), 0) FROM events e) AS newest FROM index_kinds k WHERE k.kind = 'messages';
+-- events.count
+SELECT count(*) AS n FROM events e WHERE e.no > ? AND e.no <= ?;
+-- messages.countUncut
+
+    SELECT count(*) AS n FROM events e WHERE e.no > (SELECT k.cut FROM index_kinds k WHERE k.kind = 'messages') AND e.agent_no IS NOT NULL AND e.erased_seq IS NULL;
+-- memories.uncut
+SELECT i.group_no, i.item FROM index_items i WHERE i.kind = 'memories' AND i.cut IS NULL AND (i.group_no, i.item) > (?, ?) ORDER BY i.group_no, i.item LIMIT CAST(? AS INTEGER);
+-- memories.countUncut
+SELECT count(*) AS n FROM index_items i WHERE i.kind = 'memories' AND i.cut IS NULL;
+-- memories.countUncutIn
+SELECT count(*) AS n FROM index_items i WHERE i.kind = 'memories' AND i.cut IS NULL AND i.group_no = ?;
+-- memories.epoch
+SELECT k.epoch FROM index_kinds k WHERE k.kind = 'memories';
+-- vectors.emptyPages
+
+    SELECT v.first_item, v.change FROM vector_pages v WHERE v.collection_no = ? AND v.generation = ?
+    AND length(v.codes) = 0 ORDER BY v.first_item LIMIT CAST(? AS INTEGER);
+-- vectors.inPage
+
+    SELECT v.item, v.embedding FROM vectors v WHERE v.collection_no = ? AND v.generation = ?
+    AND v.item > ? AND v.item < coalesce((SELECT min(q.first_item) FROM vector_pages q WHERE q.collection_no = ? AND q.generation = ? AND q.first_item > ?), (SELECT g.packed + 1 FROM vector_generations g WHERE g.collection_no = ? AND g.generation = ?)) ORDER BY v.item LIMIT CAST(? AS INTEGER);
+-- check.strayPassages
+
+    SELECT p.item FROM passages p
+    LEFT JOIN events e ON e.session_no = p.group_no AND e.seq = p.number AND e.agent_no IS NOT NULL AND e.erased_seq IS NULL
+    LEFT JOIN memories m ON m.no = p.number AND m.scope_no = p.group_no
+    WHERE p.collection_no = ? AND CASE WHEN ? = 'messages' THEN e.no ELSE m.no END IS NULL
+    ORDER BY p.item LIMIT CAST(? AS INTEGER);
+-- check.passages
+
+    SELECT p.item, p.pending FROM passages p
+    LEFT JOIN vectors v ON v.collection_no = p.collection_no AND v.generation = ? AND v.item = p.item
+    WHERE p.collection_no = ? AND (p.pending IS NULL) <> (v.item IS NOT NULL) ORDER BY p.item LIMIT CAST(? AS INTEGER);
 -- session.describe
 UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, version = ?, checksum = holdfast_checksum('sessions', sessions.id, ?, ?, ?, sessions.created_at, sessions.deleted_at, ?) WHERE no = ?;
 -- session.born
@@ -1125,6 +1196,8 @@ DELETE FROM annotations WHERE session_no = ? AND seq = ?;
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND seq = ? AND erased_seq IS NULL AND words IS NOT NULL);
 -- row.events.dropSegments
 UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND seq = ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+-- row.events.markPassages
+UPDATE passages SET pending = -1 WHERE collection_no = (SELECT c.no FROM vector_collections c WHERE c.name = 'holdfast:messages') AND (group_no, number) IN (SELECT events.session_no, events.seq FROM events WHERE session_no = ? AND seq = ? AND erased_seq IS NULL AND agent_no IS NOT NULL);
 -- messages.unindex
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL);
 -- run.unindex
@@ -1137,10 +1210,16 @@ DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), 
 DELETE FROM word_refs WHERE (prefix, event_no) IN (SELECT substr(sha256, 1, 8), no FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '') AND words IS NOT NULL);
 -- messages.dropSegments
 UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+-- messages.markPassages
+UPDATE passages SET pending = -1 WHERE collection_no = (SELECT c.no FROM vector_collections c WHERE c.name = 'holdfast:messages') AND (group_no, number) IN (SELECT events.session_no, events.seq FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL);
 -- run.dropSegments
 UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+-- run.markPassages
+UPDATE passages SET pending = -1 WHERE collection_no = (SELECT c.no FROM vector_collections c WHERE c.name = 'holdfast:messages') AND (group_no, number) IN (SELECT events.session_no, events.seq FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND agent_no IS NOT NULL);
 -- allMessages.dropSegments
 UPDATE index_segments SET dropped = 1, version = (SELECT k.epoch FROM index_kinds k WHERE k.kind = 'messages') WHERE kind = 'messages' AND dropped = 0 AND marked = 0 AND low IN (SELECT (SELECT max(s.low) FROM index_segments s WHERE s.kind = 'messages' AND s.low < events.no) FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND agent_no IS NOT NULL AND no <= (SELECT k.indexed FROM index_kinds k WHERE k.kind = 'messages'));
+-- allMessages.markPassages
+UPDATE passages SET pending = -1 WHERE collection_no = (SELECT c.no FROM vector_collections c WHERE c.name = 'holdfast:messages') AND (group_no, number) IN (SELECT events.session_no, events.seq FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND agent_no IS NOT NULL);
 -- turns.dropAll
 DELETE FROM turns WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = turns.session_no AND k.branch = turns.branch AND turns.seq <= k.upto);
 -- evals.dropAll
@@ -1381,6 +1460,38 @@ DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item IN (SELECT 
 DELETE FROM embedding_failures WHERE kind = ? AND scope = ?;
 -- failures.retry
 UPDATE embedding_failures SET due_at = 0, attempts = 0 WHERE kind = ?;
+-- passages.embed
+UPDATE passages SET item = ?, pending = NULL WHERE collection_no = ? AND item = ?;
+-- passages.needOne
+UPDATE passages SET pending = 1 WHERE collection_no = ? AND item IN (SELECT value FROM json_each(?));
+-- passages.settle
+UPDATE passages SET pending = NULL WHERE collection_no = ? AND pending = 1
+    AND EXISTS (SELECT 1 FROM vectors v WHERE v.collection_no = ? AND v.generation = ?
+      AND v.item = passages.item);
+-- index.cutTo
+UPDATE index_kinds SET cut = ? WHERE kind = 'messages';
+-- memories.cut
+UPDATE index_items SET cut = 1 WHERE kind = 'memories' AND group_no = ? AND item IN (SELECT value FROM json_each(?));
+-- memory.markPassages
+UPDATE passages SET pending = -1 WHERE collection_no = (SELECT c.no FROM vector_collections c WHERE c.name = 'holdfast:memories:' || CAST(CAST(? AS BIGINT) AS TEXT)) AND group_no = ? AND number = ?;
+-- memories.markPassages
+UPDATE passages SET pending = -1 WHERE collection_no = (SELECT c.no FROM vector_collections c WHERE c.name = 'holdfast:memories:' || CAST(CAST(? AS BIGINT) AS TEXT)) AND group_no = ?;
+-- passages.mark
+UPDATE passages SET pending = -1 WHERE collection_no = ? AND item IN (SELECT value FROM json_each(?));
+-- passages.touch
+UPDATE vector_collections SET change = change + 1, documents = vector_collections.documents - (SELECT count(*) FROM passages p WHERE p.pending = -1 AND p.collection_no = vector_collections.no), checksum = CASE WHEN vector_collections.checksum IS NULL OR vector_collections.checksum = holdfast_checksum('vector_collections', vector_collections.no, vector_collections.name, vector_collections.generation, vector_collections.change, vector_collections.last_item, vector_collections.documents, vector_collections.created_at) THEN holdfast_checksum('vector_collections', vector_collections.no, vector_collections.name, vector_collections.generation, vector_collections.change + 1, vector_collections.last_item, vector_collections.documents - (SELECT count(*) FROM passages p WHERE p.pending = -1 AND p.collection_no = vector_collections.no), vector_collections.created_at) ELSE vector_collections.checksum END WHERE no IN (SELECT p.collection_no FROM passages p WHERE p.pending = -1);
+-- passages.emptyPages
+UPDATE vector_pages SET codes = substr(codes, 1, 0), change = (SELECT c.change FROM vector_collections c WHERE c.no = vector_pages.collection_no) WHERE (collection_no, generation, first_item) IN (SELECT p.collection_no, g.generation, (SELECT max(q.first_item) FROM vector_pages q WHERE q.collection_no = p.collection_no AND q.generation = g.generation AND q.first_item <= p.item) FROM passages p JOIN vector_generations g ON g.collection_no = p.collection_no WHERE p.pending = -1 AND p.item <= g.packed);
+-- passages.countVectors
+UPDATE vector_generations SET removals = removals + 1, vectors = vector_generations.vectors - (SELECT count(*) FROM passages p JOIN vectors v ON v.collection_no = p.collection_no AND v.generation = vector_generations.generation AND v.item = p.item WHERE p.pending = -1 AND p.collection_no = vector_generations.collection_no), checksum = CASE WHEN vector_generations.checksum IS NULL OR vector_generations.checksum = holdfast_checksum('vector_generations', vector_generations.collection_no, vector_generations.generation, vector_generations.model, vector_generations.dimension, vector_generations.metric, vector_generations.precision, vector_generations.seed, vector_generations.packed, vector_generations.removals, vector_generations.vectors, vector_generations.created_at) THEN holdfast_checksum('vector_generations', vector_generations.collection_no, vector_generations.generation, vector_generations.model, vector_generations.dimension, vector_generations.metric, vector_generations.precision, vector_generations.seed, vector_generations.packed, vector_generations.removals + 1, vector_generations.vectors - (SELECT count(*) FROM passages p JOIN vectors v ON v.collection_no = p.collection_no AND v.generation = vector_generations.generation AND v.item = p.item WHERE p.pending = -1 AND p.collection_no = vector_generations.collection_no), vector_generations.created_at) ELSE vector_generations.checksum END WHERE collection_no IN (SELECT p.collection_no FROM passages p WHERE p.pending = -1);
+-- passages.dropVectors
+DELETE FROM vectors WHERE (collection_no, generation, item) IN (SELECT p.collection_no, g.generation, p.item FROM passages p JOIN vector_generations g ON g.collection_no = p.collection_no WHERE p.pending = -1);
+-- passages.dropFailures
+DELETE FROM embedding_failures WHERE kind IN ('messages', 'memories') AND (scope, item) IN (SELECT p.collection_no, p.item FROM passages p WHERE p.pending = -1);
+-- passages.drop
+DELETE FROM passages WHERE pending = -1;
+-- vectors.refillPage
+UPDATE vector_pages SET codes = ?, change = (SELECT c.change FROM vector_collections c WHERE c.no = ?) WHERE collection_no = ? AND generation = ? AND first_item = ?;
 -- index.advance
 UPDATE index_kinds SET epoch = epoch + ?, indexed = ?, language = ? WHERE kind = ?;
 -- index.repair
@@ -1422,13 +1533,15 @@ DELETE FROM index_segments WHERE kind = 'messages' AND low >= (SELECT coalesce(m
 -- index.shorten
 UPDATE index_segments SET high = (SELECT coalesce(max(no), 0) FROM events) WHERE kind = 'messages' AND high > (SELECT coalesce(max(no), 0) FROM events);
 -- index.shortenKind
-UPDATE index_kinds SET indexed = CASE WHEN indexed > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE indexed END, settled = CASE WHEN settled > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE settled END WHERE kind = 'messages';
+UPDATE index_kinds SET indexed = CASE WHEN indexed > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE indexed END, settled = CASE WHEN settled > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE settled END, cut = CASE WHEN cut > (SELECT coalesce(max(no), 0) FROM events) THEN (SELECT coalesce(max(no), 0) FROM events) ELSE cut END WHERE kind = 'messages';
 -- index.dropPagesOfItem
 DELETE FROM index_pages WHERE kind = ? AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item = ?);
 -- index.dropSegmentOfItem
 DELETE FROM index_segments WHERE kind = ? AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item = ?);
 -- index.pendSegmentOfItem
 UPDATE index_items SET segment = NULL WHERE kind = ? AND segment = (SELECT i.segment FROM index_items i WHERE i.kind = ? AND i.group_no = ? AND i.item = ?);
+-- index.cover
+UPDATE index_items SET segment = ? WHERE kind = ? AND group_no = ? AND item = ?;
 -- index.removeItem
 DELETE FROM index_items WHERE kind = ? AND group_no = ? AND item = ?;
 -- index.dropPagesOfItems
@@ -1545,6 +1658,8 @@ SELECT change AS value FROM vector_collections WHERE no = ?;
 SELECT no AS value FROM vector_collections WHERE name = ?;
 -- generation.tail
 SELECT CAST(packed AS TEXT) || ':' || CAST(removals AS TEXT) AS value FROM vector_generations WHERE collection_no = ? AND generation = ?;
+-- page.change
+SELECT change AS value FROM vector_pages WHERE collection_no = ? AND generation = ? AND first_item = ?;
 -- index.epoch
 SELECT epoch AS value FROM index_kinds WHERE kind = ?;
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at, version FROM sessions WHERE id = ?;
@@ -1655,10 +1770,14 @@ INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no 
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?);
 -- embedding_failures.insert × 2
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?);
+-- passages.insert × 1
+INSERT INTO passages (collection_no, item, pending, group_no, number, part) VALUES (?, ?, ?, ?, ?, ?);
+-- passages.insert × 2
+INSERT INTO passages (collection_no, item, pending, group_no, number, part) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
 -- index_kinds.insert × 1
-INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?);
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language, cut) VALUES (?, ?, ?, ?, ?, ?);
 -- index_kinds.insert × 2
-INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language, cut) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
 -- index_segments.insert × 1
 INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, directory, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- index_segments.insert × 2
@@ -1668,9 +1787,9 @@ INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?
 -- index_pages.insert × 2
 INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
 -- index_items.insert × 1
-INSERT INTO index_items (kind, group_no, item, segment) VALUES (?, ?, ?, ?);
+INSERT INTO index_items (kind, group_no, item, segment, cut) VALUES (?, ?, ?, ?, ?);
 -- index_items.insert × 2
-INSERT INTO index_items (kind, group_no, item, segment) VALUES (?, ?, ?, ?), (?, ?, ?, ?);
+INSERT INTO index_items (kind, group_no, item, segment, cut) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?);
 -- metadata_fields.insert × 1
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?);
 -- metadata_fields.insert × 2
@@ -1843,10 +1962,14 @@ INSERT INTO blob_segments (blob_no, ord, segment_id, length) VALUES ((SELECT no 
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, scope, item) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, reason = excluded.reason, at = excluded.at;
 -- embedding_failures.put × 2
 INSERT INTO embedding_failures (kind, scope, item, attempts, due_at, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, scope, item) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, reason = excluded.reason, at = excluded.at;
+-- passages.put × 1
+INSERT INTO passages (collection_no, item, pending, group_no, number, part) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (collection_no, item) DO UPDATE SET pending = excluded.pending, group_no = excluded.group_no, number = excluded.number, part = excluded.part;
+-- passages.put × 2
+INSERT INTO passages (collection_no, item, pending, group_no, number, part) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON CONFLICT (collection_no, item) DO UPDATE SET pending = excluded.pending, group_no = excluded.group_no, number = excluded.number, part = excluded.part;
 -- index_kinds.put × 1
-INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language;
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language, cut) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language, cut = excluded.cut;
 -- index_kinds.put × 2
-INSERT INTO index_kinds (kind, epoch, indexed, settled, language) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language;
+INSERT INTO index_kinds (kind, epoch, indexed, settled, language, cut) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON CONFLICT (kind) DO UPDATE SET epoch = excluded.epoch, indexed = excluded.indexed, settled = excluded.settled, language = excluded.language, cut = excluded.cut;
 -- index_segments.put × 1
 INSERT INTO index_segments (kind, segment, low, high, version, dropped, marked, units, items, removed, bytes, directory, language, tokeniser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, segment) DO UPDATE SET low = excluded.low, high = excluded.high, version = excluded.version, dropped = excluded.dropped, marked = excluded.marked, units = excluded.units, items = excluded.items, removed = excluded.removed, bytes = excluded.bytes, directory = excluded.directory, language = excluded.language, tokeniser = excluded.tokeniser;
 -- index_segments.put × 2
@@ -1856,9 +1979,9 @@ INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?
 -- index_pages.put × 2
 INSERT INTO index_pages (kind, segment, page, first, body) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (kind, segment, page) DO UPDATE SET first = excluded.first, body = excluded.body;
 -- index_items.put × 1
-INSERT INTO index_items (kind, group_no, item, segment) VALUES (?, ?, ?, ?) ON CONFLICT (kind, group_no, item) DO UPDATE SET segment = excluded.segment;
+INSERT INTO index_items (kind, group_no, item, segment, cut) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, group_no, item) DO UPDATE SET segment = excluded.segment, cut = excluded.cut;
 -- index_items.put × 2
-INSERT INTO index_items (kind, group_no, item, segment) VALUES (?, ?, ?, ?), (?, ?, ?, ?) ON CONFLICT (kind, group_no, item) DO UPDATE SET segment = excluded.segment;
+INSERT INTO index_items (kind, group_no, item, segment, cut) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON CONFLICT (kind, group_no, item) DO UPDATE SET segment = excluded.segment, cut = excluded.cut;
 -- metadata_fields.put × 1
 INSERT INTO metadata_fields (kind, scope, path, value, item) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, scope, path, value, item) DO NOTHING;
 -- metadata_fields.put × 2
@@ -2031,6 +2154,10 @@ DELETE FROM blob_segments WHERE blob_no = (SELECT no FROM blobs WHERE sha256 = ?
 DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item = ?;
 -- embedding_failures.remove × 2
 DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item = ?;
+-- passages.remove × 1
+DELETE FROM passages WHERE collection_no = ? AND item = ?;
+-- passages.remove × 2
+DELETE FROM passages WHERE collection_no = ? AND item = ?;
 -- index_kinds.remove × 1
 DELETE FROM index_kinds WHERE kind = ?;
 -- index_kinds.remove × 2

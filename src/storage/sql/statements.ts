@@ -16,6 +16,7 @@ import * as lineage from "./lineage.ts";
 import * as log from "./log.ts";
 import * as memory from "./memory.ts";
 import * as metadata from "./metadata.ts";
+import * as passages from "./passages.ts";
 import * as references from "./references.ts";
 import * as runs from "./runs.ts";
 import * as sessions from "./sessions.ts";
@@ -51,6 +52,7 @@ const READS = [
   textIndex.queries,
   vectors.queries,
   embeddings.queries,
+  passages.queries,
 ] as const;
 
 const USUAL_READS = [sessions.queries, history.queries];
@@ -73,6 +75,7 @@ const CHANGES = [
   metadata.statements,
   vectors.statements,
   embeddings.statements,
+  passages.statements,
   textIndex.statements,
 ] as const;
 
@@ -94,6 +97,7 @@ const CHECKS = [
   blobs.guards,
   inlineContent.guards,
   vectors.guards,
+  passages.guards,
   textIndex.guards,
 ] as const;
 

@@ -152,12 +152,14 @@ export const statements = () => ({
   "index.shorten": `UPDATE index_segments SET high = ${NEWEST} WHERE kind = 'messages' AND high > ${NEWEST}`,
   "index.shortenKind":
     `UPDATE index_kinds SET indexed = CASE WHEN indexed > ${NEWEST} THEN ${NEWEST} ELSE indexed END, ` +
-    `settled = CASE WHEN settled > ${NEWEST} THEN ${NEWEST} ELSE settled END WHERE kind = 'messages'`,
+    `settled = CASE WHEN settled > ${NEWEST} THEN ${NEWEST} ELSE settled END, ` +
+    `cut = CASE WHEN cut > ${NEWEST} THEN ${NEWEST} ELSE cut END WHERE kind = 'messages'`,
 
   // Erasing or changing an item of another kind: the other items of its segment are pending afterwards.
   "index.dropPagesOfItem": `DELETE FROM index_pages WHERE kind = :kind AND segment = ${SEGMENT_OF_ITEM}`,
   "index.dropSegmentOfItem": `DELETE FROM index_segments WHERE kind = :kind AND segment = ${SEGMENT_OF_ITEM}`,
   "index.pendSegmentOfItem": `UPDATE index_items SET segment = NULL WHERE kind = :kind AND segment = ${SEGMENT_OF_ITEM}`,
+  "index.cover": "UPDATE index_items SET segment = :segment WHERE kind = :kind AND group_no = :group AND item = :item",
   "index.removeItem": "DELETE FROM index_items WHERE kind = :kind AND group_no = :group AND item = :item",
   "index.dropPagesOfItems": `DELETE FROM index_pages WHERE kind = :kind AND segment IN ${SEGMENTS_OF_ITEMS}`,
   "index.dropSegmentsOfItems": `DELETE FROM index_segments WHERE kind = :kind AND segment IN ${SEGMENTS_OF_ITEMS}`,

@@ -18,10 +18,15 @@ const discarded = (where: string) => `
 
 const CHECKED = `
     SELECT c.no, c.name, c.generation, c.change, c.last_item, c.documents,
-      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no) AS counted,
-      (SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no) AS newest FROM vector_collections c`;
+      (SELECT count(*) FROM documents d WHERE d.collection_no = c.no)
+        + (SELECT count(*) FROM passages p WHERE p.collection_no = c.no) AS counted,
+      coalesce((SELECT max(d.item) FROM documents d WHERE d.collection_no = c.no),
+        (SELECT max(p.item) FROM passages p WHERE p.collection_no = c.no)) AS newest FROM vector_collections c`;
 
-const OF_COLLECTION = ["vector_generations", "documents", "vectors", "vector_pages"];
+const OF_COLLECTION = ["vector_generations", "documents", "passages", "vectors", "vector_pages"];
+
+/** Not one of the collections that the store keeps for itself; see vectors/reserved.ts. */
+const IS_CALLERS = "NOT (c.name >= 'holdfast:' AND c.name < 'holdfast;')";
 
 const strays = (table: string) => `
     SELECT '${table}' AS source, min(r.collection_no) AS collection FROM ${table} r
@@ -34,7 +39,7 @@ export const COLLECTION = `
 
 export const queries = () => ({
   "vectors.collection": `${COLLECTION} WHERE c.name = :name`,
-  "vectors.collections": "SELECT c.name FROM vector_collections c WHERE c.name > :after ORDER BY c.name LIMIT :limit",
+  "vectors.collections": `SELECT c.name FROM vector_collections c WHERE c.name > :after AND ${IS_CALLERS} ORDER BY c.name LIMIT :limit`,
   "vectors.generations": `
     SELECT g.generation, ${GENERATION}, g.created_at FROM vector_generations g WHERE g.collection_no = :collection
     ORDER BY g.generation`,
@@ -61,8 +66,10 @@ export const queries = () => ({
   "check.embeddings": `SELECT count(*) AS n FROM vectors v WHERE ${OF_GENERATION}`,
   "check.strayEmbeddings": `
     SELECT v.generation, v.item FROM vectors v LEFT JOIN documents d ON d.collection_no = v.collection_no AND d.item = v.item
+    LEFT JOIN passages p ON p.collection_no = v.collection_no AND p.item = v.item
     LEFT JOIN vector_generations g ON g.collection_no = v.collection_no AND g.generation = v.generation
-    WHERE v.collection_no = :collection AND (d.item IS NULL OR g.generation IS NULL) ORDER BY v.generation, v.item LIMIT :limit`,
+    WHERE v.collection_no = :collection AND ((d.item IS NULL AND p.item IS NULL) OR g.generation IS NULL)
+    ORDER BY v.generation, v.item LIMIT :limit`,
   "check.strayItems": OF_COLLECTION.map(strays).join(" UNION ALL "),
   "check.documents": `
     SELECT d.id, d.item, d.pending, CASE WHEN d.words IS NULL AND b.no IS NULL THEN 1 ELSE 0 END AS blob_missing,
@@ -75,7 +82,7 @@ export const queries = () => ({
   "check.metadata": `
     SELECT m.item, m.path, m.value FROM metadata_fields m
     WHERE m.kind = :kind AND m.scope = :scope AND m.item >= :from AND m.item <= :to`,
-  "vectors.totals": "SELECT count(*) AS collections FROM vector_collections",
+  "vectors.totals": `SELECT count(*) AS collections FROM vector_collections c WHERE ${IS_CALLERS}`,
 });
 
 const release = (where: string) => `

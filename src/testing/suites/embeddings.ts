@@ -4,11 +4,17 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { embeddingModelCases } from "./embeddings-models.ts";
+import { passageCases } from "./embeddings-passages.ts";
 import { until } from "./eventually.ts";
 import { createTestEmbedder, vectorOf } from "./test-embedder.ts";
 
 export function runEmbeddingsSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
-  runCases(`embeddings: ${name}`, [...queueCases, ...failureCases, ...embeddingModelCases], make, options);
+  runCases(
+    `embeddings: ${name}`,
+    [...queueCases, ...failureCases, ...embeddingModelCases, ...passageCases],
+    make,
+    options,
+  );
 }
 
 const texts = (...contents: readonly string[]) => contents.map((content) => ({ id: content, content }));

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Memories, MemoryScope } from "../../contracts/memory.ts";
 import { noise, range } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
+import { createTestEmbedder } from "./test-embedder.ts";
 
 const NAMESPACES = [undefined, "default", "n", "n ", "N", "'; --", "\u{1f4a5}"];
 const AGENTS = [undefined, "a", "A", "n", "default", "%", "*"];
@@ -63,38 +64,52 @@ async function view(memory: Memories, scope: MemoryScope, queries: readonly [str
   return { listed: listed.map(shown), found };
 }
 
-export const memoryIsolationCases: readonly Case[] = [1, 2, 3].map((seed) =>
-  prove(`ME2 no scope shows anything of another (seed ${seed})`, ["memory", "clock"], async ({ memory }) => {
-    const roll = seededChoice(seed);
-    const facts = range(120).map(() => factOf(roll));
-    for (const { content, scope, options } of facts) await memory.save(content, { ...scope, ...options });
-    const scopes = [...new Map(facts.map(({ scope }) => [keyOf(scope), scope])).values()];
-    const queries = range(6).map((): [string, object] => {
-      const filter = roll.pick(FILTERS);
-      const words = `${roll.pick(WORDS)} ${roll.pick(WORDS)}${roll.pick(["", " -tea", " te*", ' "Ada lives"'])}`;
-      return [words, { ...(filter === undefined ? {} : { filter }), superseded: roll.pick([true, false]) }];
-    });
-    const some = scopes.slice(0, 6);
-    const views = new Map<string, unknown>();
-    for (const [i, scope] of some.entries()) {
-      const own = facts.filter((fact) => keyOf(fact.scope) === keyOf(scope));
-      const alone = { namespace: `alone ${seed} ${i}` };
-      for (const { content, options } of own) await memory.save(content, { ...alone, ...options });
-      const seen = await view(memory, scope, queries);
-      assert.deepEqual(seen, await view(memory, alone, queries));
-      views.set(keyOf(scope), seen);
-    }
-    // A foreign id is not there, and a cleared scope takes nothing along.
-    const [cleared, ...others] = some;
-    const [one] = (await memory.list({ ...cleared, superseded: true })).items;
-    for (const other of others) {
-      const id = one?.id ?? "";
-      assert.equal(await memory.get(id, other), null);
-      assert.equal((await memory.delete(id, other)).removed.memories, 0);
-      await assert.rejects(memory.undo(id, other), { code: "NotFound" });
-      await assert.rejects(memory.history(id, other), { code: "NotFound" });
-    }
-    await memory.clear(cleared);
-    for (const other of others) assert.deepEqual(await view(memory, other, queries), views.get(keyOf(other)));
-  }),
-);
+export const memoryIsolationCases: readonly Case[] = [
+  ...[1, 2, 3].map((seed) =>
+    prove(`ME2 no scope shows anything of another (seed ${seed})`, ["memory", "clock"], async ({ memory }) => {
+      await compareScopes(memory, seed, async () => {});
+    }),
+  ),
+  ...[4, 5].map((seed) =>
+    prove(`EM9 no scope shows anything of another, with vectors (seed ${seed})`, ["another"], async ({ another }) => {
+      const hf = await another({ embedder: createTestEmbedder() });
+      await compareScopes(hf.memory, seed, async () => void (await hf.embeddings.wait()));
+    }),
+  ),
+];
+
+/** `settle` waits for the vectors of what was saved. */
+async function compareScopes(memory: Memories, seed: number, settle: () => Promise<void>): Promise<void> {
+  const roll = seededChoice(seed);
+  const facts = range(120).map(() => factOf(roll));
+  for (const { content, scope, options } of facts) await memory.save(content, { ...scope, ...options });
+  const scopes = [...new Map(facts.map(({ scope }) => [keyOf(scope), scope])).values()];
+  const queries = range(6).map((): [string, object] => {
+    const filter = roll.pick(FILTERS);
+    const words = `${roll.pick(WORDS)} ${roll.pick(WORDS)}${roll.pick(["", " -tea", " te*", ' "Ada lives"'])}`;
+    return [words, { ...(filter === undefined ? {} : { filter }), superseded: roll.pick([true, false]) }];
+  });
+  const some = scopes.slice(0, 6);
+  const views = new Map<string, unknown>();
+  for (const [i, scope] of some.entries()) {
+    const own = facts.filter((fact) => keyOf(fact.scope) === keyOf(scope));
+    const alone = { namespace: `alone ${seed} ${i}` };
+    for (const { content, options } of own) await memory.save(content, { ...alone, ...options });
+    await settle();
+    const seen = await view(memory, scope, queries);
+    assert.deepEqual(seen, await view(memory, alone, queries));
+    views.set(keyOf(scope), seen);
+  }
+  // A foreign id is not there, and a cleared scope takes nothing along.
+  const [cleared, ...others] = some;
+  const [one] = (await memory.list({ ...cleared, superseded: true })).items;
+  for (const other of others) {
+    const id = one?.id ?? "";
+    assert.equal(await memory.get(id, other), null);
+    assert.equal((await memory.delete(id, other)).removed.memories, 0);
+    await assert.rejects(memory.undo(id, other), { code: "NotFound" });
+    await assert.rejects(memory.history(id, other), { code: "NotFound" });
+  }
+  await memory.clear(cleared);
+  for (const other of others) assert.deepEqual(await view(memory, other, queries), views.get(keyOf(other)));
+}

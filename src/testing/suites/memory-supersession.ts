@@ -148,7 +148,13 @@ export const supersessionCases: readonly Case[] = [
     const saves = range(12).map((n) => (n % 2 === 0 ? memory : other.memory).save(`city ${n}`, HOME));
     await Promise.all(saves);
     assert.equal((await memory.list()).items.length, 1);
-    assert.deepEqual(await memory.status(), { scopes: 1, memories: 12, superseded: 11, expired: 0 });
+    assert.deepEqual(await memory.status(), {
+      scopes: 1,
+      memories: 12,
+      superseded: 11,
+      expired: 0,
+      embedding: { pending: 0, parked: 0 },
+    });
   }),
 
   prove("ME4 a judge decides about what looks alike", ["memory"], async ({ memory }) => {

@@ -23,6 +23,7 @@ export function runMemorySuite(name: string, make: MakeFixture, options?: SuiteO
 }
 
 const MINUTE_MS = 60_000;
+const NO_EMBEDDING = { pending: 0, parked: 0 };
 
 /** Time goes on while a case runs. */
 function isAbout(actual: number, expected: number): void {
@@ -195,7 +196,13 @@ const saveCases: readonly Case[] = [
     await refuses("LimitExceeded", () => memory.save("x".repeat(LIMITS.memoryBytes + 1)));
     await refuses("InvalidArgument", () => memory.list({ attribute: "a" }));
     await refuses("InvalidArgument", () => memory.search("x", { filter: { a: { like: "b" } } as never }));
-    assert.deepEqual(await memory.status(), { scopes: 0, memories: 0, superseded: 0, expired: 0 });
+    assert.deepEqual(await memory.status(), {
+      scopes: 0,
+      memories: 0,
+      superseded: 0,
+      expired: 0,
+      embedding: NO_EMBEDDING,
+    });
   }),
 ];
 
@@ -211,12 +218,24 @@ const lifeCases: readonly Case[] = [
     assert.equal((await memory.search("news", { superseded: true })).length, 1);
     await refuses("NotFound", () => memory.history(id));
     await refuses("NotFound", () => memory.touch(id));
-    assert.deepEqual(await memory.status(), { scopes: 1, memories: 1, superseded: 0, expired: 1 });
+    assert.deepEqual(await memory.status(), {
+      scopes: 1,
+      memories: 1,
+      superseded: 0,
+      expired: 1,
+      embedding: NO_EMBEDDING,
+    });
     const removed = { memories: 1, changes: 1, bytes: 10 };
     assert.deepEqual((await memory.deleteExpired({ dryRun: true })).removed, removed);
     assert.deepEqual((await memory.deleteExpired()).removed, removed);
     assert.equal((await memory.deleteExpired()).removed.memories, 0);
-    assert.deepEqual(await memory.status(), { scopes: 1, memories: 1, superseded: 0, expired: 0 });
+    assert.deepEqual(await memory.status(), {
+      scopes: 1,
+      memories: 1,
+      superseded: 0,
+      expired: 0,
+      embedding: NO_EMBEDDING,
+    });
   }),
 
   prove("ME2 saving a fact again makes it live longer, never shorter", ["memory", "clock"], async (nouns) => {
@@ -289,7 +308,13 @@ const lifeCases: readonly Case[] = [
     assert.deepEqual(await contents(timeline), ["Ada is 36", "Ada is 37"]);
     assert.deepEqual(await contents({ kind: "preference" }), ["Ada likes tea"]);
     await memory.save("elsewhere", { namespace: "n", agent: "a" });
-    assert.deepEqual(await memory.status(), { scopes: 2, memories: 5, superseded: 1, expired: 0 });
+    assert.deepEqual(await memory.status(), {
+      scopes: 2,
+      memories: 5,
+      superseded: 1,
+      expired: 0,
+      embedding: NO_EMBEDDING,
+    });
     assert.deepEqual((await memory.scopes({ order: "oldest" })).items, [
       { namespace: "default", agent: null, memories: 4, superseded: 1, expired: 0 },
       { namespace: "n", agent: "a", memories: 1, superseded: 0, expired: 0 },

@@ -86,6 +86,26 @@ export class CodeIndex {
     return best.sorted().map(({ row, note, key }) => toCandidate(query, row, key, note));
   }
 
+  /** The estimated scores of all rows in use, page by page. The arrays are used again for the next page. */
+  async estimateAll(
+    query: CodeQuery,
+    onPage: (rows: Float64Array, estimates: Float32Array, count: number) => void,
+    slice?: ScanSlice,
+  ): Promise<void> {
+    const estimates = new Float32Array(PAGE_SLOTS);
+    this.#kernel.loadQuery(query.tables);
+    for (let number = 0; number < this.#pages.length; number++) {
+      if (slice?.isSpent === true) {
+        await slice.pause();
+        this.#kernel.loadQuery(query.tables);
+      }
+      const facts = this.#pages[number] as PageFacts;
+      const sums = this.#kernel.scorePage(number, 0, Math.ceil(facts.usedSlots / BLOCK_ROWS));
+      estimateSlots(query, facts, sums, estimates);
+      onPage(facts.rows, estimates, facts.usedSlots);
+    }
+  }
+
   #scanPage(number: number, query: CodeQuery, best: BestRows, filter: RowBitmap | undefined): void {
     const facts = this.#pages[number] as PageFacts;
     const blocks = Math.ceil(facts.usedSlots / BLOCK_ROWS);
@@ -137,6 +157,20 @@ function rankSlots(
     if (key < best.worstKey) continue;
     const row = rows[slot] as number;
     if (row !== 0) best.offer(key, row, norm);
+  }
+}
+
+function estimateSlots(
+  { tables: { unit, offset }, metric, norm: queryNorm }: CodeQuery,
+  { usedSlots, scales, norms }: PageFacts,
+  sums: Uint16Array,
+  estimates: Float32Array,
+): void {
+  for (let slot = 0; slot < usedSlots; slot++) {
+    const cosine = ((sums[slot] as number) * unit - offset) * (scales[slot] as number);
+    const norm = metric === "cosine" ? 1 : (norms[slot] as number);
+    const length = metric === "cosine" ? 1 : queryNorm;
+    estimates[slot] = scoreFrom(metric, cosine * norm * length, norm, length);
   }
 }
 

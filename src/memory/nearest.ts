@@ -1,0 +1,55 @@
+// The memories of a scope that are nearest to a question. A scope has a collection of embeddings of its own, so that no other scope's
+// can be found, whatever the filters are.
+import type { Storage } from "../contracts/storage/storage.ts";
+import { ScoreSpread } from "../search/ranking/hybrid.ts";
+import { readCollection } from "../vectors/collections.ts";
+import { BestRows } from "../vectors/kernel/best-rows.ts";
+import type { ScoredPassages } from "../vectors/passage-vectors.ts";
+import { memoriesCollection } from "../vectors/reserved.ts";
+
+/** So many of the nearest memories are hits, or so many for each that is wanted. */
+const NEAREST_MIN = 200;
+const NEAREST = 4;
+
+export interface NearestMemories {
+  /** By the memory's number: the best of its passages. */
+  readonly scores: ReadonlyMap<number, number>;
+  /** See ScoreSpread. */
+  readonly floor: number;
+}
+
+export async function findNearest(
+  passages: ScoredPassages,
+  {
+    vector,
+    limit,
+    allows,
+  }: {
+    readonly vector: Float32Array;
+    readonly limit: number;
+    readonly allows: (memory: number) => boolean;
+  },
+): Promise<NearestMemories> {
+  const { map } = passages;
+  const spread = new ScoreSpread();
+  const best = new BestRows(Math.max(NEAREST_MIN, NEAREST * limit));
+  await passages.estimateAll(vector, (entry, score) => {
+    spread.add(score);
+    if (score >= best.worstKey && allows(map.numbers[entry] ?? 0)) best.offer(score, entry);
+  });
+  const entries = best.sorted().map(({ row }) => row);
+  const scores = new Map<number, number>();
+  for (const [entry, score] of await passages.exactScores(vector, entries)) {
+    const memory = map.numbers[entry] ?? 0;
+    scores.set(memory, Math.max(scores.get(memory) ?? Number.NEGATIVE_INFINITY, score));
+  }
+  return { scores, floor: spread.floor };
+}
+
+/** Passages of the scope without an embedding; a memory that is not cut into passages yet counts once. */
+export async function countWaiting(storage: Storage, scope: number): Promise<number> {
+  const [uncut] = await storage.query("memories.countUncutIn", { group: scope });
+  const state = await readCollection(storage, memoriesCollection(scope));
+  const [pending] = state === null ? [] : await storage.query("passages.countPending", { collection: state.no });
+  return (uncut?.n ?? 0) + (pending?.n ?? 0);
+}
