@@ -64,7 +64,7 @@ const WEEK_MS = 7 * 24 * 3600 * 1000;
 
 /** The code of blocks and memories is not in this entry. */
 async function refuseSystem(): Promise<never> {
-  throw new HoldfastError("InvalidArgument", "holdfast/edge makes contexts without blocks and memories", {
+  throw new HoldfastError("InvalidArgument", "holdfast/edge has no blocks and no memories", {
     hint: "Leave out the options blocks and memory, or open the store with holdfast.",
   });
 }
@@ -115,6 +115,7 @@ function composeStores(storage: Storage, lookup: SessionLookup, claims: OpenClai
       payloads,
       lookup,
       systemSource: refuseSystem,
+      memories: refuseSystem,
       blobTtlMs: WEEK_MS,
       backend: undefined,
     }),

@@ -1,6 +1,6 @@
 // All nouns of a store except its history, in one module, because they share most of their code. open.ts loads this
 // module with the first call of any of these nouns.
-import { createAgents } from "./agents/agents.ts";
+import { createAgents, type LoadMemories } from "./agents/agents.ts";
 import type { BlobBackend } from "./contracts/blobs.ts";
 import type { Holdfast } from "./contracts/holdfast.ts";
 import type { LiveSessions } from "./contracts/sessions.ts";
@@ -38,11 +38,20 @@ export interface NounsBase {
   readonly payloads: Payloads;
   readonly lookup: SessionLookup;
   readonly systemSource: LoadSystemSource;
+  readonly memories: LoadMemories;
   readonly blobTtlMs: number | null;
   readonly backend: BlobBackend | undefined;
 }
 
-export function createNouns({ storage, payloads, lookup, systemSource, blobTtlMs, backend }: NounsBase): Nouns {
+export function createNouns({
+  storage,
+  payloads,
+  lookup,
+  systemSource,
+  memories,
+  blobTtlMs,
+  backend,
+}: NounsBase): Nouns {
   const calls = createCalls(storage, payloads);
   const blobs = createBlobs(storage, {
     ttlMs: blobTtlMs,
@@ -51,7 +60,7 @@ export function createNouns({ storage, payloads, lookup, systemSource, blobTtlMs
     freeBefore: async () => (await shrinkTombstones(storage, payloads)).bytes ?? 0,
   });
   return {
-    agents: createAgents(storage, payloads),
+    agents: createAgents(storage, payloads, memories),
     sessions: createSessions(storage, payloads, lookup, systemSource),
     heads: createHeads(storage, payloads, lookup),
     turns: createTurns(storage, payloads, lookup),

@@ -7,6 +7,7 @@ import type { Checking } from "./contracts/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
+import type { Memories } from "./contracts/memory.ts";
 import type { Querying } from "./contracts/query.ts";
 import type { Searching } from "./contracts/search.ts";
 import type { ArchiveVerbs } from "./contracts/sessions.ts";
@@ -22,7 +23,7 @@ import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
 import { IndexSchedule } from "./core/index-schedule.ts";
-import { LazyModule, LazyParts, type LazyVerbs, Lifetime } from "./core/lifetime.ts";
+import { LazyModule, type LazyPart, LazyParts, type LazyVerbs, Lifetime } from "./core/lifetime.ts";
 import { createSessionLookup, type SessionLookup } from "./core/session-lookup.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
@@ -118,6 +119,9 @@ async function openDriver(
   const system = lazy.part(SYSTEM, ({ createSystemSource }) =>
     createSystemSource(storage, payloads, languageOf(settings), background.meaningOf("memories")),
   );
+  const memory = lazy.part(MEMORY, ({ createMemory }) =>
+    createMemory(storage, payloads, languageOf(settings), background.meaningOf("memories")),
+  );
   const base: Base = {
     storage,
     payloads,
@@ -126,6 +130,7 @@ async function openDriver(
     options,
     lookup: createSessionLookup(storage, info),
     systemSource: () => system.load(),
+    memory,
     lazy,
     background,
   };
@@ -145,6 +150,7 @@ interface Base {
   readonly options: OpenOptions;
   readonly lookup: SessionLookup;
   readonly systemSource: LoadSystemSource;
+  readonly memory: LazyPart<Memories>;
   readonly lazy: LazyParts;
   readonly background: BackgroundEmbeddings;
 }
@@ -191,9 +197,6 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
-  const memory = lazy.part(MEMORY, ({ createMemory }) =>
-    createMemory(storage, payloads, languageOf(base.settings), background.meaningOf("memories")),
-  );
   const counted = Object.fromEntries(
     (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [name, lifetime.of<object>(nouns[name], NOUN_VERBS[name])]),
   ) as unknown as typeof nouns;
@@ -211,7 +214,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
     ),
     vectors: lifetime.of(vectors.verbs, CATALOGUE.vectors),
     memory: lifetime.of(
-      lazy.members(memory, (part) => part, CATALOGUE.memory),
+      lazy.members(base.memory, (part) => part, CATALOGUE.memory),
       CATALOGUE.memory,
     ),
     embeddings: lifetime.of(background.create(storage, payloads, lazy), CATALOGUE.embeddings),
@@ -245,10 +248,18 @@ const NOUN_VERBS = { ...CATALOGUE, sessions: SESSION_VERBS };
 
 /** The code of history is loaded from the start, because most programs append first. */
 function createNouns(base: Base): Nouns & Pick<Holdfast, "history"> {
-  const { storage, payloads, settings, options, lookup, systemSource, lazy } = base;
+  const { storage, payloads, settings, options, lookup, systemSource, memory, lazy } = base;
   const { blobTtlMs } = settings;
   const part = lazy.part(NOUNS, (module) =>
-    module.createNouns({ storage, payloads, lookup, systemSource, blobTtlMs, backend: options.blobs }),
+    module.createNouns({
+      storage,
+      payloads,
+      lookup,
+      systemSource,
+      memories: () => memory.load(),
+      blobTtlMs,
+      backend: options.blobs,
+    }),
   );
   const noun = <N extends keyof Nouns>(name: N): Nouns[N] =>
     lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], NOUN_VERBS[name] as LazyVerbs<Nouns[N]>);

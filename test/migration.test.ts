@@ -51,6 +51,7 @@ const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string
   17: ["509a422169e3bd4d13f7b5bc22f70e7c", "d5ca9ece7f7278cd944f4d0620f81d83"],
   18: ["3788de2ac6ec56090fd7b6722f67ed54", "3788de2ac6ec56090fd7b6722f67ed54"],
   19: ["2fba3cd036f54495b8630a8b1861252e", "1c49a50d14b913492a38e0b9844a555e"],
+  20: ["abdff442e8e8e257f7428d49e4e19d5f", "abdff442e8e8e257f7428d49e4e19d5f"],
 };
 
 const DIALECTS = [sqlite, postgres];

@@ -2,7 +2,9 @@
 // describes an existing agent, and create() makes one with a new id.
 import type { Agent, Agents } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Erasure } from "../contracts/history.ts";
 import type { Page } from "../contracts/json.ts";
+import type { Memories } from "../contracts/memory.ts";
 import type { Commit, Write } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { DiscardedRow } from "../contracts/storage/rows.ts";
@@ -19,7 +21,10 @@ import { createBlocks } from "./blocks.ts";
 import { type AgentColumns, agentOf, plainAgent } from "./rows.ts";
 import { distinctGuards, leaveBlock, userGuard } from "./sharing.ts";
 
-export function createAgents(storage: Storage, payloads: Payloads): Agents {
+/** The verbs of memories that agents need; loaded when the first agent is deleted with its memories. */
+export type LoadMemories = () => Promise<Pick<Memories, "clear">>;
+
+export function createAgents(storage: Storage, payloads: Payloads, memories: LoadMemories): Agents {
   return bindVerbs(AGENT_VERBS, null, {
     create: (input) => create(storage, input),
     get: async (id) => {
@@ -28,7 +33,12 @@ export function createAgents(storage: Storage, payloads: Payloads): Agents {
     },
     list: (filter) => list(storage, filter),
     update: (id, patch) => update(storage, id, patch),
-    delete: (id) => remove(storage, payloads, id),
+    delete: async (id, options) => {
+      const forgotten = options.memories ? await forgetAgent(storage, id, await memories()) : NOTHING;
+      const removed = await remove(storage, payloads, id);
+      if (removed === null && forgotten.removed.memories === undefined) return null;
+      return reportOf(storage, id, [forgotten, removed ?? NOTHING]);
+    },
     ...createBlocks(storage, payloads),
   });
 }
@@ -124,15 +134,49 @@ async function update(storage: Storage, id: string, patch: AgentArguments<"updat
   });
 }
 
-/** Erases (rule LG6) the texts of the agent's blocks and description, from the files too. */
-async function remove(storage: Storage, payloads: Payloads, id: string): Promise<boolean> {
+const NOTHING: Erasure = { removed: {}, kept: {} };
+/** Scopes of memories that are read at once. */
+const SCOPES = 100;
+
+/** Before the agent itself goes: a call that ends in between can be made again. */
+async function forgetAgent(storage: Storage, id: string, memories: Pick<Memories, "clear">): Promise<Erasure> {
+  const erased: Erasure[] = [];
+  for (let after = 0; ; ) {
+    const scopes = await storage.query("memory.scopesOf", { agent: id, after, limit: SCOPES });
+    for (const { namespace } of scopes) erased.push(await memories.clear({ namespace, agent: id }));
+    const last = scopes.at(-1);
+    if (last === undefined) return sumOf(erased);
+    after = last.no;
+  }
+}
+
+/** What is kept is counted last: also what was saved meanwhile. */
+async function reportOf(storage: Storage, id: string, erased: readonly Erasure[]): Promise<Erasure> {
+  const { removed, kept } = sumOf(erased);
+  const left = (await storage.query("memories.ofAgent", { agent: id }))[0]?.n ?? 0;
+  return { removed, kept: left === 0 ? kept : { ...kept, memories: left } };
+}
+
+function sumOf(erased: readonly Erasure[]): Erasure {
+  const add = (counts: readonly Erasure["removed"][]) => {
+    const sum: Record<string, number> = {};
+    for (const [kind, n] of counts.flatMap(Object.entries<number>)) sum[kind] = (sum[kind] ?? 0) + n;
+    return sum;
+  };
+  return { removed: add(erased.map(({ removed }) => removed)), kept: add(erased.map(({ kept }) => kept)) };
+}
+
+/** Erases (rule LG6) the texts of the agent's blocks and description, from the files too. null: there is no such agent. */
+async function remove(storage: Storage, payloads: Payloads, id: string): Promise<Erasure | null> {
   let later: readonly DiscardedRow[] = [];
-  const removed = await decide(storage, async () => {
+  const removed = await decide<Erasure | null>(storage, async () => {
     const row = await liveAgent(storage, id);
-    if (row === null) return { answer: false };
+    if (row === null) return { answer: null };
     const blocks = await storage.query("blocks.load", { agent: id });
     const at = storage.environment.now();
-    const leaving = leaveBlock(id, blocks, await storage.query("blocks.users", { agent: id }), at);
+    const users = await storage.query("blocks.users", { agent: id });
+    const leaving = leaveBlock(id, blocks, users, at);
+    const shared = new Set(users.filter(({ agent }) => agent !== id).map(({ block }) => block)).size;
     later = await storage.query("blocks.discarded", { agent: id });
     // The row stays without its description, because messages refer to the agent by its number.
     const gone = { ...plainAgent(id, row.created_at, row.version + 1), updated_at: at, deleted_at: at };
@@ -147,12 +191,16 @@ async function remove(storage: Storage, payloads: Payloads, id: string): Promise
         ...leaving.writes,
       ],
     };
-    return { commit, answer: () => true };
+    const report: Erasure = {
+      removed: { agents: 1, blocks: blocks.length - shared },
+      kept: shared === 0 ? {} : { blocks: shared },
+    };
+    return { commit, answer: () => report };
   });
-  if (!removed) return false;
+  if (removed === null) return null;
   await payloads.discard(later);
   await storage.reclaim();
-  return true;
+  return removed;
 }
 
 async function list(storage: Storage, filter: AgentArguments<"list">[0]): Promise<Page<Agent>> {

@@ -49,7 +49,7 @@ describe("deleting an agent", () => {
       await fill(hf);
       expect(plain.filter((word) => !inFiles(word))).toEqual([]);
       expect(await blobsLeft(hf)).toBe(3);
-      expect(await hf.agents.delete("helper")).toBe(true);
+      expect(await hf.agents.delete("helper")).toMatchObject({ removed: { agents: 1 }, kept: {} });
       expect(plain.filter(inFiles)).toEqual([]);
       expect(await blobsLeft(hf)).toBe(0);
     } finally {

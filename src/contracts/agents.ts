@@ -1,6 +1,7 @@
 // Agents: registered identities with metadata and ordered core blocks that are needed on every request.
 // Promise: saveBlocks and loadBlocks write and read an agent's whole ordered set atomically; every edit of a block is
 // a version that can be read and restored.
+import type { Erasure } from "./history.ts";
 import type { JsonableObject, JsonObject, Page, PageOptions } from "./json.ts";
 
 export interface Agent {
@@ -65,9 +66,15 @@ export interface Agents {
   ): Promise<Agent>;
   /**
    * Erases the agent's description, and its blocks with all their versions unless another agent shares them, from the
-   * files too. Its messages stay in their sessions.
+   * files too. Its messages stay in their sessions, and its memories of all namespaces stay unless `memories` is true: the report
+   * says how many there are (`kept.memories`). null if there is no such agent, and nothing else was erased.
    */
-  delete(id: string): Promise<boolean>;
+  delete(
+    id: string,
+    options?: {
+      /** Erases its memories too, also if the agent itself was deleted before, or never registered. */ readonly memories?: boolean;
+    },
+  ): Promise<Erasure | null>;
 
   /**
    * Replaces the agent's set of blocks by exactly these, in this order. A block with the same label (or id) is updated

@@ -63,7 +63,8 @@ export interface PromotionExplanation {
 export interface Promotions {
   /**
    * Puts the memories with the best scores into the agent's blocks facts, goals and scratch, a line each, as many as fit their limits, and
-   * removes the lines of those that do not belong there any more. Lines of the agent stay. A read-only block is left as it is.
+   * removes the lines of those that do not belong there any more. Lines of the agent stay. A read-only block is left as it is. Conflict if
+   * memories would join lines that were promoted from another namespace.
    */
   promote(
     options: PromotionScope & { /** Only says what it would do. */ readonly dryRun?: boolean },

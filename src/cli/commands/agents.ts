@@ -1,6 +1,7 @@
 // holdfast agents: lists, shows, registers and removes agents.
 import type { Agent, AgentInput, Block } from "../../contracts/agents.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
+import type { Erasure } from "../../contracts/history.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
@@ -10,7 +11,7 @@ import { pageOptions } from "../option.ts";
 import type { Output } from "../output.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
-import { formatAge, formatCount, formatTime } from "../units.ts";
+import { formatAge, formatCount, formatTime, plural } from "../units.ts";
 
 const ls: Command = {
   name: "ls",
@@ -189,21 +190,34 @@ function readInput({ args }: Context): AgentInput {
 const rm: Command = {
   name: "rm",
   summary: "remove an agent and the blocks it does not share",
-  usage: ["agents rm ID [--yes]"],
+  usage: ["agents rm ID [--memories] [--yes]"],
   description:
-    "Removes an agent. Blocks that another agent shares stay, and so do the agent's messages in their sessions.",
-  options: { yes: YES_OPTION },
+    "Removes an agent. Blocks that another agent shares stay, and so do the agent's messages in their sessions and its memories. " +
+    "With --memories its memories of all namespaces go too.",
+  options: { memories: { type: "flag", summary: "erase the agent's memories of all namespaces too" }, yes: YES_OPTION },
   operands: [{ name: "ID", need: "required" }],
   examples: [{ command: "holdfast agents rm helper", does: "asks, then removes" }],
   run: async (context) => {
     const holdfast = await context.open();
-    const { id } = await needAgent(holdfast, context.args.operand(0));
-    await confirm(context, `This removes agent ${id} and its own blocks for good.`);
-    if (!(await holdfast.agents.delete(id))) throw notFound(id);
-    await context.output.answer({ agent: id, deleted: true }, () => [safe`removed agent ${id}`]);
+    const id = context.args.operand(0);
+    const memories = context.args.flag("memories");
+    // Memories can be left of an agent that was removed before.
+    if (!memories) await needAgent(holdfast, id);
+    const what = memories ? "its own blocks and all its memories" : "its own blocks";
+    await confirm(context, `This removes agent ${id}, ${what} for good.`);
+    const report = await holdfast.agents.delete(id, { memories });
+    if (report === null) throw notFound(id);
+    await context.output.answer({ agent: id, deleted: true, ...report }, () => removedLines(id, report));
     return undefined;
   },
 };
+
+function removedLines(id: string, { removed, kept }: Erasure): string[] {
+  const erased = removed.memories === undefined ? "" : ` and ${plural(removed.memories, "memory", "memories")}`;
+  if (kept.memories === undefined) return [safe`removed agent ${id}${erased}`];
+  const left = plural(kept.memories, "memory", "memories");
+  return [safe`removed agent ${id}${erased}`, safe`kept ${left}, which agents rm ${id} --memories erases`];
+}
 
 async function needAgent(holdfast: Holdfast, id: string): Promise<Agent> {
   const agent = await holdfast.agents.get(id);

@@ -257,6 +257,7 @@ describe("agents", () => {
     ];
     expect(await run(...argv, "--tool", "t2", "--tag", "prod", "--system", "Be kind.")).toBe("created agent helper\n");
     const hf = await store();
+    await hf.memory.save("a fact", { agent: "helper", namespace: "n" });
     await hf.agents.saveBlocks("helper", [{ label: "persona", value: "Line one.\n\x1b[2JLine two.", limit: 100 }]);
     await hf.close();
     expect(await run("agents")).toMatch(
@@ -273,7 +274,15 @@ describe("agents", () => {
     expect(await json("agents", "blocks", "helper")).toMatchObject({ agent: "helper", blocks: [{ label: "persona" }] });
     expect(await json("agents", "show", "helper")).toMatchObject({ id: "helper", toolIds: ["t1", "t2"], blocks: [{}] });
     expect(await cli(["agents", "rm", "helper"])).toMatchObject({ code: 2 });
-    expect(await run("agents", "rm", "helper", "--yes")).toBe("removed agent helper\n");
+    expect(await run("agents", "rm", "helper", "--yes")).toBe(
+      "removed agent helper\nkept 1 memory, which agents rm helper --memories erases\n",
+    );
+    expect(await json("agents", "rm", "helper", "--memories", "--yes")).toMatchObject({
+      agent: "helper",
+      removed: { memories: 1 },
+      kept: {},
+    });
+    expect(await cli(["agents", "rm", "helper", "--memories", "--yes"])).toMatchObject({ code: 3 });
     expect(await cli(["agents", "show", "helper"])).toMatchObject({ code: 3 });
     expect(await cli(["agents", "blocks", "helper", "--json"])).toMatchObject({ code: 3 });
   });

@@ -68,6 +68,13 @@ type MemoryChangesParams = { id: string; scope: number; last: number; now: numbe
 
 export interface MemoryQueries {
   "memory.scope": Read<{ namespace: string; agent: string }, { readonly no: number }>;
+  /** An agent's scopes that have memories, in the order of their numbers. */
+  "memory.scopesOf": Read<
+    { agent: string; after: number; limit: number },
+    { readonly no: number; readonly namespace: string }
+  >;
+  /** How many memories an agent has in all namespaces, expired ones too. */
+  "memories.ofAgent": Read<{ agent: string }, { readonly n: number }>;
   /** Expired ones too. */
   "memory.get": Read<{ id: string; scope: number }, MemoryRow>;
   "memory.byNumber": Read<{ no: number; scope: number }, MemoryRow>;
@@ -93,6 +100,11 @@ export interface MemoryQueries {
   "memories.promotions": Read<{ scope: number; after: number; upTo: number }, MemoryChangeRow>;
   /** Memories with these numbers, each with every block into which a promotion ever put it. */
   "memories.placements": Read<{ scope: number; after: number; upTo: number }, PlacementRow>;
+  /** Memories of other namespaces that a promotion ever put into the block. */
+  "memories.inBlock": Read<
+    { block: string; namespace: string },
+    { readonly no: number; readonly id: string; readonly content: Uint8Array; readonly namespace: string }
+  >;
   /** Numbers of a scope's memories in their order. */
   "memories.numbers": Read<{ scope: number; after: number; limit: number }, { readonly no: number }>;
   /** Some memories of a scope, as the text index needs them; `items` is a JSON array of their numbers. */

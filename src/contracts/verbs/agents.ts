@@ -52,7 +52,7 @@ export const AGENT_VERBS = {
   get: read(param("id", ID)),
   list: readPage(param("filter", options({ ...PAGE, tag: optional(ID), agentType: orElse(ID, null) }))),
   update: write(param("id", ID), param("patch", input({ ...described, version: optional(whole(1)) }))),
-  delete: write(param("id", ID)),
+  delete: write(param("id", ID), param("options", options({ memories: orElse(BOOLEAN, false) }))),
   saveBlocks: write(AGENT, param("blocks", list(BLOCK, "blocksPerAgent"))),
   loadBlocks: read(AGENT),
   getBlock: read(AGENT, LABEL),

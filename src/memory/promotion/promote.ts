@@ -19,6 +19,7 @@ import type { Storage } from "../../contracts/storage/storage.ts";
 import { type Decision, decide } from "../../core/decide.ts";
 import { insertChange, isExpired, putMemory, versionGuard, writable } from "../rows.ts";
 import { findScope, type NamedScope, noMemory, scopeGuard } from "../scopes.ts";
+import { findOtherNamespace, otherNamespace } from "./other-namespaces.ts";
 import { type BlockPlan, type Candidate, planBlock } from "./plan.ts";
 import { NEEDED_SCORE, scoreMemory, shownScore } from "./score.ts";
 import { readSituation, type Situation, type TrackedMemory } from "./situation.ts";
@@ -109,12 +110,24 @@ async function change(
       const situation = await readSituation({ storage, payloads }, named.agent, scope);
       if (situation.blocks.length === 0) return { answer: null };
       const { plans, isDryRun, isUndo = false } = await plan(situation);
+      for (const one of plans) await refuseOtherNamespaces(storage, named, one);
       const report = reportOf(plans);
       const isSame = report.promoted.length + report.demoted.length === 0;
       if (isSame || isDryRun) return { answer: report };
       return commitOf(prepare, { situation, scope, plans, isUndo, report });
     }),
   );
+}
+
+/** The block's guard holds until the commit that no other promotion came between. */
+async function refuseOtherNamespaces(
+  storage: Storage,
+  { agent, namespace }: NamedScope,
+  { block, label, plan }: PlannedBlock,
+): Promise<void> {
+  if (plan.promoted.length === 0) return;
+  const other = await findOtherNamespace(storage, block, namespace);
+  if (other !== null) throw otherNamespace(label, agent, other, namespace);
 }
 
 interface PromotionCommit {
@@ -254,11 +267,22 @@ export async function explainPromotion(
     score: shownScore(score),
     needed: shownScore(NEEDED_SCORE),
     signals,
-    reason: reasonFor(situation, tracked, label),
+    reason: reasonFor(situation, tracked, label, await otherOf(stores, scope, situation, label)),
   };
 }
 
-function reasonFor(situation: Situation, tracked: TrackedMemory, label: PromotionBlock): string {
+async function otherOf(
+  { storage }: PromotionStores,
+  { namespace }: NamedScope,
+  { blocks }: Situation,
+  label: PromotionBlock,
+): Promise<string | null> {
+  const block = blocks.find((one) => one.label === label)?.block;
+  return block === undefined ? null : findOtherNamespace(storage, block, namespace);
+}
+
+/** `other`: the namespace whose lines the block has. */
+function reasonFor(situation: Situation, tracked: TrackedMemory, label: PromotionBlock, other: string | null): string {
   const target = situation.blocks.find((one) => one.label === label);
   if (target === undefined)
     return `The agent has no block ${label} that can be edited, where a ${tracked.memory.kind} belongs.`;
@@ -268,6 +292,8 @@ function reasonFor(situation: Situation, tracked: TrackedMemory, label: Promotio
     return tracked.isPinned
       ? `It is in the block ${label}, pinned.`
       : `It is in the block ${label}, and its score keeps it there.`;
+  if (has(plan.promoted) && other !== null)
+    return `The block ${label} has lines of the namespace ${JSON.stringify(other)}, and takes none of another one.`;
   if (has(plan.promoted)) return `The next promotion puts it into the block ${label}.`;
   if (has(plan.crowded)) return `The block ${label} has no room for it beside lines that come first.`;
   if (!tracked.isHolding) return "It does not hold any more: it was superseded, has ended, or has not begun.";

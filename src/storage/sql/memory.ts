@@ -64,6 +64,11 @@ const named = (text: string, ...names: readonly string[]) => names.reduce((sql, 
 
 export const queries = () => ({
   "memory.scope": "SELECT s.no FROM memory_scopes s WHERE s.namespace = :namespace AND s.agent = :agent",
+  "memory.scopesOf":
+    "SELECT s.no, s.namespace FROM memory_scopes s WHERE s.agent = :agent AND s.no > :after " +
+    "AND EXISTS (SELECT 1 FROM memories e WHERE e.scope_no = s.no) ORDER BY s.no LIMIT :limit",
+  "memories.ofAgent":
+    "SELECT count(*) AS n FROM memory_scopes s JOIN memories m ON m.scope_no = s.no WHERE s.agent = :agent",
   "memory.get": `${MEMORIES} WHERE m.id = :id AND m.scope_no = :scope`,
   "memory.byNumber": `${MEMORIES} WHERE m.no = :no AND m.scope_no = :scope`,
   "memories.list": list("", NEWEST_FIRST),
@@ -93,6 +98,10 @@ export const queries = () => ({
     "SELECT DISTINCT m.no, m.id, m.content, c.by_id AS block FROM memories m JOIN memory_changes c ON c.memory_id = m.id " +
     "WHERE m.scope_no = :scope AND m.no > :after AND m.no <= :upTo AND c.change = 'promoted' AND c.by_id IS NOT NULL " +
     "ORDER BY m.no, c.by_id",
+  "memories.inBlock":
+    "SELECT DISTINCT m.no, m.id, m.content, s.namespace FROM memory_changes c JOIN memories m ON m.id = c.memory_id " +
+    "JOIN memory_scopes s ON s.no = m.scope_no WHERE c.by_id = :block AND c.change = 'promoted' AND s.namespace <> :namespace " +
+    "ORDER BY m.no",
   "memories.numbers":
     "SELECT m.no FROM memories m WHERE m.scope_no = :scope AND m.no > :after ORDER BY m.no LIMIT :limit",
   "memories.texts":

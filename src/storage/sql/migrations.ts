@@ -345,6 +345,14 @@ export const MIGRATIONS: readonly Migration[] = [
     ],
   },
   { version: 19, up: PASSAGES },
+  // The namespaces of an agent, and the memories that promotions put into a block.
+  {
+    version: 20,
+    up: [
+      "CREATE INDEX memory_scopes_agent ON memory_scopes (agent, no)",
+      "CREATE INDEX memory_changes_block ON memory_changes (by_id) WHERE change = 'promoted'",
+    ],
+  },
 ];
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS);

@@ -760,6 +760,10 @@ SELECT t.first_seq, (SELECT min(n.seq) FROM turns n WHERE n.session_no = t.sessi
 SELECT s.id AS session, r.first_seq FROM invocations r JOIN sessions s ON s.no = r.session_no WHERE r.callee_session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) ORDER BY r.session_no, r.first_seq LIMIT 1;
 -- memory.scope
 SELECT s.no FROM memory_scopes s WHERE s.namespace = ? AND s.agent = ?;
+-- memory.scopesOf
+SELECT s.no, s.namespace FROM memory_scopes s WHERE s.agent = ? AND s.no > ? AND EXISTS (SELECT 1 FROM memories e WHERE e.scope_no = s.no) ORDER BY s.no LIMIT CAST(? AS INTEGER);
+-- memories.ofAgent
+SELECT count(*) AS n FROM memory_scopes s JOIN memories m ON m.scope_no = s.no WHERE s.agent = ?;
 -- memory.get
 SELECT m.no, m.id, m.scope_no, m.digest, m.subject_key, m.fact_key, m.content, m.kind, m.subject, m.attribute, m.value, m.importance, m.metadata, m.valid_from, m.valid_to, m.recorded_at, m.confirmations, m.confirmed_at, m.expires_at, m.superseded_by, m.superseded_from, m.version, s.namespace, s.agent FROM memories m JOIN memory_scopes s ON s.no = m.scope_no WHERE m.id = ? AND m.scope_no = ?;
 -- memory.byNumber
@@ -794,6 +798,8 @@ WITH RECURSIVE fact (id, superseded_by) AS (SELECT m.id, m.superseded_by FROM me
 SELECT h.no, h.memory_id, h.version, h.change, h.at, h.by_id, h.session, h.message, h.run FROM (SELECT c.memory_id, max(c.version) AS version FROM memories m JOIN memory_changes c ON c.memory_id = m.id WHERE m.scope_no = ? AND m.no > ? AND m.no <= ? AND c.change IN ('saved', 'touched', 'promoted', 'demoted', 'withdrawn', 'pinned', 'unpinned') GROUP BY c.memory_id, c.change) g JOIN memory_changes h ON h.memory_id = g.memory_id AND h.version = g.version;
 -- memories.placements
 SELECT DISTINCT m.no, m.id, m.content, c.by_id AS block FROM memories m JOIN memory_changes c ON c.memory_id = m.id WHERE m.scope_no = ? AND m.no > ? AND m.no <= ? AND c.change = 'promoted' AND c.by_id IS NOT NULL ORDER BY m.no, c.by_id;
+-- memories.inBlock
+SELECT DISTINCT m.no, m.id, m.content, s.namespace FROM memory_changes c JOIN memories m ON m.id = c.memory_id JOIN memory_scopes s ON s.no = m.scope_no WHERE c.by_id = ? AND c.change = 'promoted' AND s.namespace <> ? ORDER BY m.no;
 -- memories.numbers
 SELECT m.no FROM memories m WHERE m.scope_no = ? AND m.no > ? ORDER BY m.no LIMIT CAST(? AS INTEGER);
 -- memories.texts

@@ -104,21 +104,56 @@ const identityCases: readonly Case[] = [
     assert.deepEqual({ name, model, tags }, { name: "n", model: "m", tags: ["t"] });
   }),
 
-  prove("ST7 delete says whether there was one, and its messages stay", ["agents", "history"], async (nouns) => {
-    const { agents, history } = nouns;
-    await agents.create({ id: "biller", tags: ["t"] });
-    const scope = { session: "chat", agent: "biller" };
-    const message = await history.append(scope, { role: "assistant", content: "hi" });
-    assert.equal(await agents.delete("biller"), true);
-    assert.equal(await agents.delete("biller"), false);
-    assert.equal(await agents.delete("nobody"), false);
-    assert.equal(await agents.get("biller"), null);
-    assert.deepEqual((await agents.list()).items, []);
-    assert.deepEqual((await agents.list({ tag: "t" })).items, []);
-    assert.deepEqual(await agents.loadBlocks("biller"), []);
-    assert.deepEqual(await history.get(scope), [message]);
-    assert.deepEqual(await history.byAgent("biller"), [message]);
-  }),
+  prove(
+    "ST7 delete says what it removed, or that there was none, and its messages stay",
+    ["agents", "history"],
+    async (nouns) => {
+      const { agents, history } = nouns;
+      await agents.create({ id: "biller", tags: ["t"] });
+      const scope = { session: "chat", agent: "biller" };
+      const message = await history.append(scope, { role: "assistant", content: "hi" });
+      assert.deepEqual(await agents.delete("biller"), { removed: { agents: 1, blocks: 0 }, kept: {} });
+      assert.equal(await agents.delete("biller"), null);
+      assert.equal(await agents.delete("nobody"), null);
+      assert.equal(await agents.get("biller"), null);
+      assert.deepEqual((await agents.list()).items, []);
+      assert.deepEqual((await agents.list({ tag: "t" })).items, []);
+      assert.deepEqual(await agents.loadBlocks("biller"), []);
+      assert.deepEqual(await history.get(scope), [message]);
+      assert.deepEqual(await history.byAgent("biller"), [message]);
+    },
+  ),
+
+  prove(
+    "LG6 delete reports the memories that it keeps, and erases them when told, in all namespaces",
+    ["agents", "memory"],
+    async ({ agents, memory }) => {
+      const ann = { agent: "ann" };
+      await agents.saveBlocks("ann", [{ label: "facts" }, { label: "shared", value: "of both" }]);
+      await agents.shareBlock("ann", "shared", "bob");
+      await memory.save("Ann likes tea", { ...ann, importance: 1 });
+      await memory.promote(ann);
+      await memory.save("Ann likes milk", { ...ann, namespace: "home" });
+      await memory.save("Ann is late", { ...ann, namespace: "work" });
+      await memory.save("Bob is early", { agent: "bob" });
+      await memory.save("nobody's");
+      assert.deepEqual(await agents.delete("ann"), {
+        removed: { agents: 1, blocks: 1 },
+        kept: { blocks: 1, memories: 3 },
+      });
+      assert.equal((await memory.list({ ...ann, namespace: "home" })).items.length, 1);
+      assert.equal(await agents.delete("ann"), null);
+      const rest = present(await agents.delete("ann", { memories: true }));
+      assert.deepEqual([rest.removed.memories, rest.removed.agents, rest.kept], [3, undefined, {}]);
+      assert.equal(await agents.delete("ann", { memories: true }), null);
+      for (const namespace of ["default", "home", "work"])
+        assert.deepEqual((await memory.list({ ...ann, namespace })).items, []);
+      const bob = present(await agents.delete("bob", { memories: true }));
+      assert.deepEqual([bob.removed.memories, bob.removed.agents, bob.removed.blocks, bob.kept], [1, 1, 1, {}]);
+      assert.equal((await memory.list()).items.length, 1);
+      await refuses("InvalidArgument", () => agents.delete("bob", { memories: 1 as never }));
+    },
+  ),
 
   prove("ST8 what is over a limit is refused and nothing is written", ["agents"], async ({ agents }) => {
     const long = "x".repeat(LIMITS.metadataBytes + 1);

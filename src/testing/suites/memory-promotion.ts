@@ -107,6 +107,46 @@ export const promotionCases: readonly Case[] = [
     }
   }),
 
+  prove(
+    "ME5 lines of two namespaces never meet in a block, whoever is first, also if both promote at once",
+    [...NEEDS, "another"],
+    async (nouns) => {
+      const { memory } = nouns;
+      const other = await nouns.another();
+      await withBlocks(nouns);
+      const tea = await important("Ann likes tea", memory);
+      await memory.promote(ADA);
+      const acme = { ...ADA, namespace: "acme" };
+      const { id } = await important("Bob likes gin", memory, acme);
+      const goal = await important("Sell gin", memory, { ...acme, kind: "goal" });
+      const before = await memory.history(id, acme);
+      await refuses("Conflict", () => memory.promote(acme));
+      await refuses("Conflict", () => memory.promote({ ...acme, dryRun: true }));
+      assert.equal(await read(nouns), "- Ann likes tea");
+      assert.equal(await read(nouns, "goals"), "", "it is all or nothing");
+      assert.deepEqual(await memory.history(id, acme), before);
+      assert.match((await memory.explainPromotion(id, acme)).reason, /namespace "default"/);
+      assert.match((await memory.explainPromotion(goal.id, acme)).reason, /next promotion/);
+      await memory.delete(tea.id, ADA);
+      await memory.promote(acme);
+      assert.equal(await read(nouns), "- Bob likes gin");
+      await memory.promote(ADA);
+      await important("Ann likes milk", memory);
+      await refuses("Conflict", () => memory.promote(ADA));
+      await memory.clear(acme);
+      for (const n of range(4)) {
+        await important(`Bob likes ${n}`, memory, acme);
+        const both = await Promise.allSettled([memory.promote(ADA), other.memory.promote(acme)]);
+        assert.ok(both.some(({ status }) => status === "rejected"));
+        const value = await read(nouns);
+        assert.ok(value === "- Ann likes milk" || value === `- Bob likes ${n}`, value);
+        if (value.includes("Ann")) await memory.undoPromotion(ADA);
+        await memory.clear(acme);
+        await important("Ann likes milk", memory);
+      }
+    },
+  ),
+
   prove("ME5 lines of the agent stay, and the limit is kept: the best that fit", NEEDS, async (nouns) => {
     const { memory, agents } = nouns;
     await agents.saveBlocks("ada", [{ label: "facts", value: "own line\n\n- also mine", limit: 60 }]);
