@@ -18,6 +18,14 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
     /leave `model` out/,
     "nobody named the model of its embeddings: leave --model out if these are of the same one, or use a collection of their own",
   ],
+  [
+    /^Try again later\. Texts that wait to be embedded/,
+    "does the server run? without an embedder, searches are by words",
+  ],
+  [
+    /^Another try would fail in the same way: mend the text, the model's name/,
+    "check the model's name and the URL of --embedder, and the key in HOLDFAST_EMBEDDER_KEY",
+  ],
   [/\bsessions\.get\(\)/, "use the id; `holdfast sessions show ALIAS` prints it"],
   [/\bheads\.list\(\)/, "`holdfast heads SESSION` lists its heads"],
   [

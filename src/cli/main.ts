@@ -1,7 +1,7 @@
 // The `holdfast` command: main() parses the command line, runs one command, reports failures and returns the exit code.
 // It never ends the process itself, so that output is flushed and the store is closed. Importing this file does
 // nothing: entry.ts in a clone and bin/holdfast.js in the package call main().
-import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
 import {
   type AnyCommand,
@@ -91,7 +91,12 @@ async function execute(line: CommandLine, command: CommandSyntax, io: Io, output
     storeName: choice.name,
     async open(options) {
       const environment = { ...realEnvironment(), log: collectExposedFiles(exposed) };
-      const holdfast = await openStore(choice, { environment, ...options });
+      const openWith = (more: OpenOptions) => openStore(choice, { environment, ...options, ...more });
+      const embedder = embedderOf(command, args, io);
+      const holdfast =
+        embedder === undefined
+          ? await openWith({})
+          : await (await import("./embedder.ts")).openWithEmbedder(embedder, io.env, openWith);
       opened.push(holdfast);
       return holdfast;
     },
@@ -108,6 +113,12 @@ async function execute(line: CommandLine, command: CommandSyntax, io: Io, output
   }
   if (command.warnsOfExposedFiles) await warnOfExposedFiles(exposed, output);
   return code;
+}
+
+/** Most commands take no embedder. */
+function embedderOf(command: CommandSyntax, args: Context["args"], { env }: Io): string | undefined {
+  if (command.options.embedder === undefined) return undefined;
+  return args.text("embedder") ?? (env.HOLDFAST_EMBEDDER || undefined);
 }
 
 export function processIo(overrides: Partial<Io> = {}): Io {

@@ -41,6 +41,15 @@ export const GLOBAL_OPTIONS = {
   version: { type: "flag", short: "v", summary: "print the version" },
 } as const satisfies Options;
 
+/** A command that has this option opens the store with an embedder, if the user names one. */
+export const EMBEDDER_OPTION = {
+  embedder: {
+    type: "text",
+    value: "EMBEDDER",
+    summary: "find by meaning too: openai:URL#MODEL  (default $HOLDFAST_EMBEDDER; the key: $HOLDFAST_EMBEDDER_KEY)",
+  },
+} as const satisfies Options;
+
 /** An option that takes one of the schema's choices. */
 export function choiceOption({ of }: { readonly of: readonly string[] }): OptionSyntax {
   return { type: "text", choices: of };

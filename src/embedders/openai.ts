@@ -11,7 +11,8 @@ export interface OpenAIEmbedderOptions extends EndpointOptions {
   readonly provider?: string;
 }
 
-const DIMENSIONS: Readonly<Record<string, number>> = {
+/** How many numbers the vectors of OpenAI's own models have by default. */
+export const OPENAI_DIMENSIONS: Readonly<Record<string, number>> = {
   "text-embedding-3-small": 1536,
   "text-embedding-3-large": 3072,
   "text-embedding-ada-002": 1536,
@@ -26,7 +27,7 @@ export function openaiEmbedder({ provider = "openai", ...options }: OpenAIEmbedd
     provider,
     url: null,
     maxBatch: 128,
-    dimensionsOf: (model) => (Object.hasOwn(DIMENSIONS, model) ? DIMENSIONS[model] : undefined),
+    dimensionsOf: (model) => (Object.hasOwn(OPENAI_DIMENSIONS, model) ? OPENAI_DIMENSIONS[model] : undefined),
   });
   const { model, params, shortenedTo } = endpoint;
   return embedderOf(endpoint, async (texts, { signal }) => {

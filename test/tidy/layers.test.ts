@@ -39,7 +39,7 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   coding: { of: ["coding/"], may: ["contracts", "core", "coding"] },
   doors: {
     of: ["adapters/", "cli/", "client/", "mcp/", "server/"],
-    may: ["contracts", "core", "coding", "nouns", "open", "index", "doors"],
+    may: ["contracts", "core", "coding", "nouns", "embedders", "open", "index", "doors"],
   },
   testing: { of: ["testing/"], may: ["contracts", "core", "storage", "open", "testing"] },
 };

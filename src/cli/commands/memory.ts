@@ -6,6 +6,7 @@ import type { PromotionExplanation } from "../../contracts/promotion.ts";
 import { MEMORY_VERBS } from "../../contracts/verbs/memory.ts";
 import type { Arguments, Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
+import { finishEmbedding } from "../embedding-progress.ts";
 import { UsageError } from "../failure.ts";
 import { readObject, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
@@ -19,7 +20,7 @@ import {
   SCOPE_USAGE,
   sourceText,
 } from "../memories.ts";
-import { pageOptions } from "../option.ts";
+import { EMBEDDER_OPTION, pageOptions } from "../option.ts";
 import { type Column, facts, table } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
@@ -59,6 +60,7 @@ const add: Command = {
     session: { type: "text", value: "ID", summary: "the session that it comes from" },
     run: { type: "text", value: "ID", summary: "the run that it comes from" },
     supersedes: { type: "text", value: "ID", summary: "the memory whose place it takes" },
+    ...EMBEDDER_OPTION,
   },
   operands: [{ name: "TEXT", need: "required" }],
   examples: [
@@ -75,6 +77,7 @@ const add: Command = {
     const text = await readTextOperand(args.operand(0), io);
     const holdfast = await context.open({ create: true });
     const saved = await holdfast.memory.save(text, { ...readScope(args), ...readFact(args, now) });
+    await finishEmbedding(holdfast, "memories", output);
     await output.answer(saved, () => [
       saved.isNew
         ? safe`saved ${saved.id}`
@@ -133,6 +136,7 @@ const search: Command = {
     },
     at: { type: "text", value: "TIME", summary: "what held at this time: 2026-01-31, or 3d for three days ago" },
     superseded: { type: "flag", summary: "also what was superseded, or has ended" },
+    ...EMBEDDER_OPTION,
     limit: { type: "number", min: 1, max: LIMITS.page, summary: `at most N (default ${SEARCH_LIMIT.fallback})` },
   },
   operands: [{ name: "QUERY", need: "one-or-more" }],

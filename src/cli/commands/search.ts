@@ -4,7 +4,7 @@ import { SEARCH_VERBS } from "../../contracts/verbs/search.ts";
 import type { Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
-import { choiceOption, numberOption } from "../option.ts";
+import { choiceOption, EMBEDDER_OPTION, numberOption } from "../option.ts";
 import type { Output } from "../output.ts";
 import { snippetLines } from "../snippet.ts";
 import { quoted, safe, safeLine, truncate } from "../terminal.ts";
@@ -44,6 +44,7 @@ export const search: Command = {
     rewound: { type: "flag", summary: "also what sessions do not show any more since they were rewound" },
     limit: { type: "number", min: 1, max: 1000, summary: `at most N messages (default ${LIMIT_DEFAULT})` },
     "per-session": { type: "number", min: 1, summary: "at most N messages of one session" },
+    ...EMBEDDER_OPTION,
     around: { ...numberOption(NEIGHBOURS), summary: "also print N messages before and after each" },
   },
   operands: [{ name: "WORD", need: "one-or-more" }],

@@ -8,8 +8,10 @@ import { VECTOR_VERBS } from "../../contracts/verbs/vectors.ts";
 import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readDocuments } from "../document-files.ts";
+import { finishEmbedding } from "../embedding-progress.ts";
 import { UsageError } from "../failure.ts";
 import { parseJson, readObject, readTextOperand } from "../input.ts";
+import { EMBEDDER_OPTION } from "../option.ts";
 import type { Output } from "../output.ts";
 import { snippetLines } from "../snippet.ts";
 import { type Column, facts, ID, table } from "../table.ts";
@@ -162,6 +164,7 @@ const search: Command = {
       value: "JSON",
       summary: 'only documents with such metadata: \'{"year": {"gte": 2020}}\'; operators as in the guide',
     },
+    ...EMBEDDER_OPTION,
     limit: {
       type: "number",
       min: 1,
@@ -173,6 +176,10 @@ const search: Command = {
   examples: [
     { command: "holdfast vectors search notes green tea", does: "the five best for these words" },
     { command: "holdfast vectors search notes '\"green tea\" -sugar' --limit 3", does: "a phrase, without a word" },
+    {
+      command: "holdfast vectors search notes tea --embedder openai:http://127.0.0.1:11434/v1#nomic-embed-text",
+      does: "by words and by meaning",
+    },
     { command: "holdfast vectors search notes '[0.1, -0.2, 0.7]'", does: "the five nearest to an embedding" },
     { command: "embed 'green tea' | holdfast vectors search notes -", does: "with your own program's embedding" },
   ],
@@ -195,6 +202,9 @@ const search: Command = {
       await output.answer({ collection, mode, matches }, () => textMatchLines(matches, output));
       if (matches.length === 0) await output.note(adviceFor(query, filter !== undefined, documents));
       else if (matches.length === options.limit) await output.note("`--limit N` shows more");
+      if (mode === "text" && (await holdfast.embeddings.status()).embedder !== null) {
+        await output.note("found by words only: this collection has no embeddings of the embedder");
+      }
       return undefined;
     }
     const matches = await holdfast.vectors.search(query, options);
@@ -249,12 +259,13 @@ const add: Command = {
     "FILE:LINE and its file and line as metadata; with --whole each file is one, with the id FILE. A file of JSON lines has a document " +
     'in each line, such as {"id": "tea-1", "content": "About tea", "metadata": {"topic": "tea"}, "embedding": [0.1, 0.2]}; ' +
     "only content is required. - reads standard input, and a text or a JSON object can stand in the command. " +
-    "Documents are found by their words at once, and by an embedding if they have one. " +
+    "Documents are found by their words at once, and by an embedding if they have one or --embedder gives them one. " +
     `Each ${formatCount(DOCUMENTS_AT_ONCE)} documents are one commit.`,
   options: {
     whole: { type: "flag", summary: "a text is one document, not one for each paragraph" },
     replace: { type: "flag", summary: "replace documents that have the same id" },
     model: { type: "text", value: "NAME", summary: "the model of the embeddings: those of another one are refused" },
+    ...EMBEDDER_OPTION,
   },
   operands: [COLLECTION, { name: "DOCUMENTS", need: "one-or-more" }],
   examples: [
@@ -270,12 +281,14 @@ const add: Command = {
     const documents = await readDocuments(operands, io, args.flag("whole"));
     const model = args.text("model");
     const options = model === undefined ? { collection } : { collection, model };
-    const { vectors } = await context.open();
+    const holdfast = await context.open();
+    const { vectors } = holdfast;
     const ids: string[] = [];
     for (let from = 0; from < documents.length; from += DOCUMENTS_AT_ONCE) {
       const some = documents.slice(from, from + DOCUMENTS_AT_ONCE);
       ids.push(...(await (args.flag("replace") ? vectors.upsert(some, options) : vectors.add(some, options))));
     }
+    await finishEmbedding(holdfast, "documents", output);
     await output.answer({ collection, ids }, () => [`${plural(ids.length, "document")} added to ${collection}`]);
     return undefined;
   },
