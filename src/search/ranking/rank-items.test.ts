@@ -154,8 +154,14 @@ test("ME11 the best of many items in several parts of an index are those of scor
         }
         const snapshot = snapshotOfParts(kind, parts);
         const query = wanted.join(" ");
-        const expected = await exhaustiveRanking(snapshot, toIndexQuery(parseQuery(query, []), "english"), chosen);
+        const parsed = toIndexQuery(parseQuery(query, []), "english");
+        const expected = await exhaustiveRanking(snapshot, parsed, chosen);
         expect(await best(snapshot, query, limit, chosen)).toEqual(expected.slice(0, limit));
+        // Some of these units, and others, in any order.
+        const some = [...expected.slice(0, 5).map(({ unit }) => unit), next(snapshot.units.count)];
+        const scored = await (await openItemRanking(snapshot, parsed, slice, chosen)).scoresOf(some.reverse());
+        expect(scored.map(({ unit }) => unit)).toEqual(some);
+        for (const one of expected.slice(0, 5)) expect(scored).toContainEqual(one);
       },
     ),
     { numRuns: isLong ? 1000 : 12 },

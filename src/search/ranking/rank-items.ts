@@ -6,7 +6,7 @@ import { fieldTerm, type IndexSnapshot, type PostingList, type UnitTable } from 
 import type { IndexQuery } from "../text/query.ts";
 import { allowUnits, type UnitFilter } from "./allowed-units.ts";
 import { readQueryTerms } from "./query-terms.ts";
-import { rankUnits } from "./rank-units.ts";
+import { rankUnits, scoreUnits } from "./rank-units.ts";
 import type { RankedUnit, UnitFactors, WeightedTerm } from "./ranking.ts";
 import { ONE, type RankingWeights, TERM_SCORE_MAX, WEIGHTS } from "./weights.ts";
 
@@ -65,11 +65,8 @@ export async function openItemRanking(
   return {
     readAllowed: readFilter,
     async scoresOf(wanted) {
-      const allowed = new Uint8Array(snapshot.units.count);
-      for (const unit of wanted) allowed[unit] = 1;
-      const ranking = { weights, limit: Math.max(1, wanted.length), allowed, factors };
-      const ranked = await runInSlices(rankUnits(snapshot.units, weighted, ranking), slice);
-      const scored = new Map(ranked.map((one) => [one.unit, one]));
+      const found = await runInSlices(scoreUnits(snapshot.units, weighted, { weights, factors }, wanted), slice);
+      const scored = new Map(found.map((one) => [one.unit, one]));
       const share = shareOf(weighted, weights, factors);
       return wanted.map((unit) => share(itemOf(snapshot.units, scored.get(unit) ?? unscored(unit, factors))));
     },

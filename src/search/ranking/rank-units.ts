@@ -3,7 +3,7 @@
 // could still have one of the best.
 import type { InterruptibleWork } from "../../core/time-slice.ts";
 import type { UnitTable } from "../index/reader.ts";
-import { BLOCK_UNITS, firstUnitOf, groupsOfBlocks } from "./blocks.ts";
+import { BLOCK_UNITS, blockOf, firstUnitOf, groupsOfBlocks } from "./blocks.ts";
 import { compareUnits, type RankedUnit, type UnitRanking, type WeightedTerm } from "./ranking.ts";
 import { type RankingScratch, releaseScratch, takeScratch } from "./scratch.ts";
 import { summarizeTerm, type TermSummary } from "./term-summary.ts";
@@ -27,10 +27,7 @@ export function* rankUnits(
   const found = terms.filter(({ list }) => list.count > 0);
   if (found.length === 0) return [];
   const scratch = takeScratch(units);
-  for (const { list, rarity } of found) {
-    addSummary(yield* summarizeTerm(units, list, ranking.weights, scratch), rarity, scratch);
-    yield;
-  }
+  yield* addSummaries(units, found, ranking, scratch);
   const scorer = new UnitScorer(units, found, ranking, scratch);
   const top = new TopUnits(ranking.limit, (a, b) => compareUnits(units, a, b));
   const bounds = new BlockBounds(units, yield* groupsOfBlocks(units), ranking, scratch);
@@ -53,6 +50,45 @@ export function* rankUnits(
   const best = top.sorted().map(({ unit, score }) => scorer.describe(unit, score));
   releaseScratch(units, scratch);
   return best;
+}
+
+/** The units of a list that have a score, in no order. */
+export function* scoreUnits(
+  units: UnitTable,
+  terms: readonly WeightedTerm[],
+  { weights, factors }: Pick<UnitRanking, "weights" | "factors">,
+  wanted: readonly number[],
+): InterruptibleWork<readonly RankedUnit[]> {
+  const found = terms.filter(({ list }) => list.count > 0);
+  if (found.length === 0 || wanted.length === 0) return [];
+  const allowed = new Uint8Array(units.count);
+  for (const unit of wanted) allowed[unit] = 1;
+  const ranking = { weights, factors, allowed, limit: wanted.length };
+  const scratch = takeScratch(units);
+  yield* addSummaries(units, found, ranking, scratch);
+  const scorer = new UnitScorer(units, found, ranking, scratch);
+  const top = new TopUnits(ranking.limit, (a, b) => compareUnits(units, a, b));
+  let scored = 0;
+  for (const block of new Set(wanted.map(blockOf))) {
+    if (scratch.bounds[block] === 0) continue;
+    scorer.scoreBlock(block, top);
+    if (++scored % BLOCKS_SCORED === 0) yield;
+  }
+  const all = top.sorted().map(({ unit, score }) => scorer.describe(unit, score));
+  releaseScratch(units, scratch);
+  return all;
+}
+
+function* addSummaries(
+  units: UnitTable,
+  terms: readonly WeightedTerm[],
+  { weights }: UnitRanking,
+  scratch: RankingScratch,
+): InterruptibleWork<void> {
+  for (const { list, rarity } of terms) {
+    addSummary(yield* summarizeTerm(units, list, weights, scratch), rarity, scratch);
+    yield;
+  }
 }
 
 function addSummary({ blocks, bounds, groups, shares }: TermSummary, rarity: number, scratch: RankingScratch): void {
