@@ -2,16 +2,15 @@
 // on any file that package.json names but the build did not make.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import * as path from "node:path";
 import { bundle } from "./bundle.ts";
+import { COMPILER } from "./compiler.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 
 rmSync(path.join(root, "dist"), { recursive: true, force: true });
 
-const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
-const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+const run = spawnSync(process.execPath, [COMPILER, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 if (run.status !== 0) fail("the TypeScript compiler reported errors");
 
 await bundle(path.join(root, "dist"));

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { installedAgents } from "../scripts/agents.ts";
+import { COMPILER } from "../scripts/compiler.ts";
 import type { Decision } from "../src/contracts/decisions.ts";
 import { open } from "../src/open.ts";
 import { withAgents } from "./agents/agents.ts";
@@ -171,8 +172,7 @@ test("all of them compile in a strict project that checks every declaration, and
     allowImportingTsExtensions: true,
   };
   fs.writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: compiled }));
-  const tsc = path.join(root, "node_modules/typescript/bin/tsc");
-  const { stdout, stderr } = run(project, ["node", tsc, "-p", ".", "--pretty", "false"]);
+  const { stdout, stderr } = run(project, ["node", COMPILER, "-p", ".", "--pretty", "false"]);
   const errors = stdout.split(/\n(?! )/).filter((error) => error !== "");
   // The AI SDK's own declarations do not compile with exactOptionalPropertyTypes, nor without the types of browsers.
   const ours = errors.filter((error) => !/^[^(]*\/node_modules\/@ai-sdk\/[^(]*\(/.test(error));
