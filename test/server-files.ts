@@ -31,6 +31,8 @@ export interface OwnDatabase {
   readonly url: string;
   /** How often the word stands in the files of the store's tables. */
   times(word: string): Promise<number>;
+  /** The tables that have a row with the word, also in bytes. */
+  tablesWith(word: string): Promise<readonly string[]>;
   /** How often the table has been vacuumed. */
   vacuums(table: string): Promise<number>;
   end(): Promise<void>;
@@ -53,6 +55,19 @@ export async function ownDatabase(): Promise<OwnDatabase> {
           FROM pg_class t JOIN pg_class f ON f.oid IN (t.oid, t.reltoastrelid)
           WHERE t.relnamespace = 'holdfast'::regnamespace AND t.relkind = 'r'`;
         return files.reduce((sum, { bytes }) => sum + Buffer.from(bytes).toString("latin1").split(word).length - 1, 0);
+      }),
+    tablesWith: (word) =>
+      onServer(url.href, async (sql) => {
+        const tables =
+          await sql`SELECT relname FROM pg_class WHERE relnamespace = 'holdfast'::regnamespace AND relkind = 'r'`;
+        const found: string[] = [];
+        const hex = Buffer.from(word).toString("hex");
+        for (const { relname } of tables) {
+          const rows = await sql`
+            SELECT 1 FROM ${sql(`holdfast.${relname}`)} t WHERE strpos(t::text, ${word}) > 0 OR strpos(t::text, ${hex}) > 0 LIMIT 1`;
+          if (rows.length > 0) found.push(String(relname));
+        }
+        return found;
       }),
     vacuums: (table) =>
       onServer(url.href, async (sql) => {
