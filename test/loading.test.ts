@@ -77,7 +77,7 @@ describe("what is loaded", () => {
       { files: ["index.js", "core", "node-version.js", "refusals", "store", "common"], kilobytes: 628 },
       SLOW.filter((name) => name !== "crypto"),
     ],
-    ["holdfast --version", () => command("--version"), { files: line, kilobytes: 158 }, [...SLOW, "sqlite"]],
+    ["holdfast --version", () => command("--version"), { files: line, kilobytes: 160 }, [...SLOW, "sqlite"]],
     [
       "holdfast --help",
       () => command("--help"),
@@ -88,7 +88,7 @@ describe("what is loaded", () => {
     [
       "holdfast sessions",
       () => command("sessions", "--store", "store.db"),
-      { files: [...line, "sessions", "store", "common", "nouns"], kilobytes: 886 },
+      { files: [...line, "sessions", "store", "common", "nouns"], kilobytes: 890 },
       SLOW,
     ],
   ] as const)("%s: these files, and no slow module of Node", (_, run, { files, kilobytes }, slow) => {

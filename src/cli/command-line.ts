@@ -35,6 +35,8 @@ export interface CommandSyntax {
   readonly warnsOfExposedFiles?: boolean;
   /** The command starts another program: all arguments from the first operand on belong to that program. */
   readonly passesArguments?: boolean;
+  /** The operands are a query, in which a minus leaves a word out. */
+  readonly takesQuery?: boolean;
   /** Returns the exit code; undefined is 0. */
   run(context: Context): Promise<number | undefined>;
 }
@@ -182,7 +184,7 @@ export function readCommandLine(argv: readonly string[], commands: readonly AnyS
     const named = findCommands(names, commands);
     const last = named.at(-1);
     const path = ["holdfast", ...named.map(({ name }) => name)].join(" ");
-    throw unknownOption(unknown, last === undefined ? all : allOptions([last]), path);
+    throw unknownOption(unknown, last === undefined ? all : allOptions([last]), path, isQueryCommand(last));
   }
   return findCommand(names, options, commands);
 }
@@ -307,7 +309,7 @@ export function checkArguments(line: CommandLine, command: CommandSyntax): Argum
   const values = new Map<string, string[]>();
   for (const one of line.options) {
     const spec = options[one.name];
-    if (spec === undefined) throw unknownOption(one, options, `holdfast ${line.path}`);
+    if (spec === undefined) throw unknownOption(one, options, `holdfast ${line.path}`, command.takesQuery === true);
     const value = checkValue(one, spec);
     values.set(one.name, [...(values.get(one.name) ?? []), value]);
   }
@@ -315,7 +317,16 @@ export function checkArguments(line: CommandLine, command: CommandSyntax): Argum
   return new Arguments(options, values, line.operands);
 }
 
-function unknownOption(one: TypedOption, options: OptionSyntaxes, command: string): UsageError {
+function isQueryCommand(command: AnySyntax | undefined): boolean {
+  return command !== undefined && !isGroup(command) && command.takesQuery === true;
+}
+
+function unknownOption(one: TypedOption, options: OptionSyntaxes, command: string, takesQuery: boolean): UsageError {
+  if (takesQuery && one.name.length === 1) {
+    return new UsageError(
+      `no option "${one.typed}"; to leave out what has a word, put -- before the query: ${command} -- tea -coffee`,
+    );
+  }
   const guess = one.name.length === 1 ? "" : didYouMean(one.name, Object.keys(options), "--");
   return new UsageError(`no option "${one.typed}"${guess === "" ? `; see \`${command} --help\`` : guess}`);
 }

@@ -140,6 +140,7 @@ const search: Command = {
     limit: { type: "number", min: 1, max: LIMITS.page, summary: `at most N (default ${SEARCH_LIMIT.fallback})` },
   },
   operands: [{ name: "QUERY", need: "one-or-more" }],
+  takesQuery: true,
   examples: [
     { command: "holdfast memory search 'what does Ada drink?'", does: "the ten best" },
     { command: "holdfast memory search Ada home --at 2025-06-01", does: "where she lived then" },

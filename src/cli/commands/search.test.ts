@@ -28,6 +28,11 @@ beforeAll(async () => {
   await hf.heads.publish("other");
   await hf.sessions.rewind({ session: "other", head: head.id });
   await hf.sessions.fork("pool's", { id: "fork" });
+  const scopeOfMarsh = { session: "marsh", agent: "bob" };
+  await hf.history.append(scopeOfMarsh, { role: "user", content: "a walk" });
+  const walk = await hf.heads.publish("marsh");
+  await hf.history.append(scopeOfMarsh, { role: "user", content: "the marsh" });
+  await hf.sessions.rewind({ session: "marsh", head: walk.id });
   await hf.close();
 });
 
@@ -82,7 +87,14 @@ test("SR1 filters are options or part of the query", async () => {
 test("SR2 what was rewound is found on request, and opened in the log", async () => {
   expect((await cli("lido")).stdout).toBe("no message matches\n");
   const { stdout } = await cli("lido", "--rewound", "--limit", "1");
-  expect(stdout).toContain("  rewound\n    the lido\n  holdfast log other --after 3 --limit 1\n");
+  expect(stdout).toMatch(/ {2}rewound\n {4}the lido\n {2}holdfast messages other@hd-\w{8} --after 3 --limit 5\n/);
+  const at = /other@hd-\w+/.exec(stdout)?.[0] ?? "";
+  expect((await run("messages", at, "--after", "3", "--limit", "5")).stdout).toContain("the lido");
+  // No head shows this one.
+  const unpublished = await cli("marsh", "--rewound", "--limit", "1");
+  expect(unpublished.stdout).toContain("  holdfast search marsh --session marsh --rewound --around 2\n");
+  const again = await cli("marsh", "--session", "marsh", "--rewound", "--around", "2");
+  expect(again.stdout).toContain("the marsh");
 });
 
 test("SR2 a hit that a fork shows is opened there", async () => {
@@ -97,4 +109,23 @@ test("SR1 without a hit it says what to try", async () => {
   expect([stdout, code]).toEqual(["no message matches\n", EXIT.ok]);
   expect(stderr).toContain("Leave out --role; try other words, or the beginning of one (subma*)");
   expect(stderr).toContain("import-local");
+});
+
+test("SR1 a query that finds nothing by itself says what to add", async () => {
+  for (const query of ["role:user", "-role:user tag:work", '-"the pool"', "agent:helper -pool -lido", " "]) {
+    const { code, stdout, stderr } = await cli("--", query);
+    expect([query, code, stdout]).toEqual([query, EXIT.usage, ""]);
+    expect(stderr).toMatch(
+      query.trim() === "" ? /the query is empty/ : /the query (has only filters|only leaves .* out); add a word/,
+    );
+  }
+  expect((await cli("--", "pool", "-reconnect", "role:user")).code).toBe(EXIT.ok);
+  for (const argv of [
+    ["search", "pool", "-xyz"],
+    ["memory", "search", "pool", "-xyz"],
+    ["vectors", "search", "c", "pool", "-xyz"],
+  ]) {
+    const { code, stderr } = await run(...argv);
+    expect([argv, code, stderr]).toEqual([argv, EXIT.usage, expect.stringContaining("-- tea -coffee")]);
+  }
 });

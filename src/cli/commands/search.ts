@@ -1,4 +1,6 @@
 // holdfast search: finds messages of all sessions by words, and says how to open each of them.
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
 import type { SearchHit, SearchOptions, SearchResults } from "../../contracts/search.ts";
 import { SEARCH_VERBS } from "../../contracts/verbs/search.ts";
 import type { Command, Context } from "../command-line.ts";
@@ -8,7 +10,7 @@ import { choiceOption, EMBEDDER_OPTION, numberOption } from "../option.ts";
 import type { Output } from "../output.ts";
 import { snippetLines } from "../snippet.ts";
 import { quoted, safe, safeLine, truncate } from "../terminal.ts";
-import { formatAge, parseDuration } from "../units.ts";
+import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
 
 const { role: ROLE, neighbours: NEIGHBOURS } = SEARCH_VERBS.search.params[1].schema.fields;
 const LIMIT_DEFAULT = 10;
@@ -19,6 +21,7 @@ export const search: Command = {
   summary: "find messages of all sessions by words",
   usage: [
     "search WORD… [--session SESSION] [--agent A] [--role ROLE] [--tool NAME] [--since TIME] [--limit N]",
+    "search -- WORD… -WORD '\"A PHRASE\"' BEGINNING* role:ROLE",
     "search WORD… [--request R] [--tag T] [--until TIME] [--rewound] [--per-session N] [--around N]",
   ],
   description:
@@ -48,9 +51,11 @@ export const search: Command = {
     around: { ...numberOption(NEIGHBOURS), summary: "also print N messages before and after each" },
   },
   operands: [{ name: "WORD", need: "one-or-more" }],
+  takesQuery: true,
   examples: [
     { command: "holdfast search database migration", does: "find both words, or one of them" },
     { command: "holdfast search '\"connection reset\"' --since 3d", does: "find a phrase in the last three days" },
+    { command: "holdfast search -- migrat* -test", does: "words that begin so, without those that say test" },
     { command: "holdfast search retry --role user --around 1", does: "find what users said, with its context" },
     { command: "holdfast search 'src/open.ts tool:Edit' --json", does: "find edits of a file, for a program" },
   ],
@@ -59,13 +64,19 @@ export const search: Command = {
     const { args, output } = context;
     const query = args.operands.join(" ");
     const options = readOptions(context);
+    checkHasWords(query);
     const holdfast = await context.open();
     const session = args.text("session");
     const at = session === undefined ? {} : { session: await locate(holdfast, session) };
     const results = await holdfast.search(query, { ...options, ...at });
-    await output.answer(results, () => resultLines(results, output));
+    const openings = output.json ? [] : await findOpenings(holdfast, results.hits, query);
+    await output.answer(results, () => resultLines(results, openings, output));
+    if (results.warning !== undefined) await output.note(results.warning);
+    if (results.waiting)
+      await output.note(`${plural(results.waiting, "passage")} have no embedding yet, and are found by words only`);
     if (results.hits.length === 0) await output.note(adviceFor(query, options, session !== undefined));
-    else if (results.hits.length === options.limit) await output.note("`--limit N` shows more");
+    else if (results.hits.length === options.limit)
+      await output.note(`the best ${formatCount(options.limit)}; \`--limit N\` shows more`);
     return undefined;
   },
 };
@@ -108,18 +119,38 @@ function readTime(text: string, option: string): number {
   return at;
 }
 
-function resultLines({ hits }: SearchResults, output: Output): string[] {
+/** Filters and exclusions find nothing by themselves. */
+function checkHasWords(query: string): void {
+  const words = query.replace(/(?<!\S)-?(role|tool|agent|session|request|tag):("[^"]*"|[^\s"]\S*)/g, "").trim();
+  if (words !== "" && !/^(-("[^"]*"|[\p{L}\p{N}]\S*)\s*)+$/u.test(words)) return;
+  if (query.trim() === "")
+    throw new UsageError("the query is empty; give the words of a message, or the beginning of one (migr*)");
+  const how = words === "" ? "has only filters" : "only leaves messages out";
+  throw new UsageError(
+    `the query ${how}; add a word that the messages have: holdfast search -- ${quoted(`invoice ${query.trim()}`)}. ` +
+      "`holdfast messages SESSION --last 10` prints the newest messages of a session",
+  );
+}
+
+function resultLines({ hits }: SearchResults, openings: readonly string[], output: Output): string[] {
   if (hits.length === 0) return ["no message matches"];
   const now = Date.now();
-  return hits.flatMap((hit, index) => [...(index === 0 ? [] : [""]), ...hitLines(hit, now, output)]);
+  return hits.flatMap((hit, index) => [
+    ...(index === 0 ? [] : [""]),
+    ...hitLines(hit, openings[index] ?? "", now, output),
+  ]);
 }
 
 /** A line about the message, one about its session, the snippet, and the command that opens it. */
-function hitLines(hit: SearchHit, now: number, output: Output): string[] {
+function hitLines(hit: SearchHit, opening: string, now: number, output: Output): string[] {
   const { style, width } = output;
   const author = `${style.strong(hit.role)} ${safe`(${hit.agent})`}`;
-  const head = `${style.name(safeLine(hit.id))} ${author} ${style.faint(formatAge(hit.at, now))}`;
+  const age = formatAge(hit.at, now);
+  // The ids of coding agents' sessions are long.
+  const isLong = safeLine(`${hit.id} ${hit.role} (${hit.agent}) ${age}`).length > width;
+  const head = `${style.name(safeLine(hit.id))} ${author}${isLong ? "" : ` ${style.faint(age)}`}`;
   const facts = [
+    ...(isLong ? [age] : []),
     ...(hit.title === null ? [] : [hit.title]),
     ...(hit.request === null ? [] : [`request ${hit.request}`]),
     ...(hit.snippet.highlights.length === 0 ? ["beside a message that matches"] : []),
@@ -132,7 +163,7 @@ function hitLines(hit: SearchHit, now: number, output: Output): string[] {
     ...neighbourLines(hit.before ?? [], output),
     ...snippetLines(hit.snippet, width - INDENT.length, style).map((line) => INDENT + line),
     ...neighbourLines(hit.after ?? [], output),
-    `  ${style.faint(output.commandLine(openingWords(hit)))}`,
+    `  ${style.faint(output.commandLine(opening))}`,
   ];
 }
 
@@ -142,13 +173,35 @@ function neighbourLines(neighbours: NonNullable<SearchHit["before"]>, { style, w
   );
 }
 
-/** The command that prints the session from this message on. */
-function openingWords({ shownIn, session, seq }: SearchHit): string {
-  // No session shows a rewound message; its event is still in the log.
-  if (shownIn === null) return `log ${quoted(session)} --after ${seq - 1} --limit 1`;
-  const after = shownIn === session ? String(seq - 1) : quoted(`${session}#${seq - 1}`);
-  return `messages ${quoted(shownIn)} --after ${after} --limit 5`;
+/** The commands that print each session from the message on. */
+async function findOpenings(holdfast: Holdfast, hits: readonly SearchHit[], query: string): Promise<readonly string[]> {
+  const openings: string[] = [];
+  for (const hit of hits) openings.push(await findOpening(holdfast, hit, query));
+  return openings;
 }
+
+async function findOpening(
+  holdfast: Holdfast,
+  { id, shownIn, session, seq }: SearchHit,
+  query: string,
+): Promise<string> {
+  if (shownIn !== null) {
+    const after = shownIn === session ? String(seq - 1) : quoted(`${session}#${seq - 1}`);
+    return `messages ${quoted(shownIn)} --after ${after} --limit 5`;
+  }
+  // The session does not show a rewound message any more; a head that was published after it does.
+  const { items: heads } = await holdfast.heads.list(session, { order: "oldest", limit: LIMITS.page });
+  for (const head of heads.filter((one) => one.session === session && one.seq >= seq).slice(0, HEADS_TRIED)) {
+    const view = await holdfast.sessions.at({ session, head: head.id });
+    const [first] = await view.messages({ after: seq - 1, limit: 1 });
+    if (first?.id === id)
+      return `messages ${quoted(`${session}@${head.id.slice(0, 11)}`)} --after ${seq - 1} --limit 5`;
+  }
+  return `search ${quoted(query)} --session ${quoted(session)} --rewound --around 2`;
+}
+
+/** Of one session, for one hit. */
+const HEADS_TRIED = 20;
 
 function adviceFor(query: string, options: Options, isOneSession: boolean): string {
   const filters = ["request", "tag", "agent", "role", "tool", "since", "until"].filter((name) => name in options);

@@ -173,6 +173,7 @@ const search: Command = {
     },
   },
   operands: [COLLECTION, { name: "WORD", need: "one-or-more" }],
+  takesQuery: true,
   examples: [
     { command: "holdfast vectors search notes green tea", does: "the five best for these words" },
     { command: "holdfast vectors search notes '\"green tea\" -sugar' --limit 3", does: "a phrase, without a word" },
