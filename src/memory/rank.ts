@@ -1,5 +1,6 @@
 // Ranks the memories of one scope by the words of a query. All counts are of the scope's own memories: what other scopes hold
 // changes neither what is found nor any score. Scores are whole numbers until the end, and equal on all engines.
+import { type InterruptibleWork, runInSlices, type TimeSlice } from "../core/time-slice.ts";
 import type { IndexSnapshot, PostingList } from "../search/index/reader.ts";
 import { PREFIX_TERMS_READ_MAX } from "../search/index/reader.ts";
 import { impactOf } from "../search/ranking/impact.ts";
@@ -14,6 +15,9 @@ export interface RankedMemory {
   readonly minutes: number;
 }
 
+/** Steps between two looks at the clock. */
+const BLOCK = 1024;
+
 /** Terms of which a memory needs one: those that begin with a prefix, or one term alone. */
 type Clue = readonly string[];
 
@@ -24,7 +28,7 @@ type Clue = readonly string[];
 export async function rankMemories(
   snapshot: IndexSnapshot,
   query: IndexQuery,
-  { scope, fields }: { readonly scope: number; readonly fields: readonly FieldClue[] },
+  { scope, fields, slice }: ScopeSearch,
 ): Promise<MemoryRanking> {
   const group = snapshot.units.groupNumbers.indexOf(scope);
   if (group === -1) return { found: [], allows: () => false, minutesOf: () => 0 };
@@ -41,21 +45,32 @@ export async function rankMemories(
   ];
   const terms = new Set([...clues.flat(), ...excluded, ...fields.map(({ term }) => term)]);
   const lists = new Map((await snapshot.readPostings([...terms])).map((list) => [list.term, list]));
-  const readImpacts = (clue: Clue) => impactsOf(snapshot, group, clue, lists);
-  const found = scoreClues(clues.map(readImpacts), countItems(snapshot, group));
+  const readImpacts = async (all: readonly Clue[]): Promise<readonly ClueImpacts[]> => {
+    const impacts: ClueImpacts[] = [];
+    for (const clue of all) impacts.push(await runInSlices(impactsOf(snapshot, group, clue, lists), slice));
+    return impacts;
+  };
+  const count = await runInSlices(countItems(snapshot, group), slice);
+  const scored = await runInSlices(scoreClues(await readImpacts(clues), count), slice);
   const required = [...phraseTerms.map((term) => [term]), ...fields.filter(isWanted).map(({ term }) => [term])];
   const refused = [
     ...excluded.map((term) => [term]),
     ...fields.filter((one) => !isWanted(one)).map(({ term }) => [term]),
   ];
-  const having = required.map((clue) => readImpacts(clue).impacts);
-  const without = refused.map((clue) => readImpacts(clue).impacts);
+  const having = (await readImpacts(required)).map(({ impacts }) => impacts);
+  const without = (await readImpacts(refused)).map(({ impacts }) => impacts);
   const allows = (item: number) => having.every((one) => one.has(item)) && !without.some((one) => one.has(item));
   return {
-    found: [...found].filter(([item]) => allows(item)).map(([item, { text, minutes }]) => ({ item, text, minutes })),
+    found: await runInSlices(keepAllowed(scored, allows), slice),
     allows,
     minutesOf: minutesIn(snapshot, group),
   };
+}
+
+export interface ScopeSearch {
+  readonly scope: number;
+  readonly fields: readonly FieldClue[];
+  readonly slice: TimeSlice;
 }
 
 export interface MemoryRanking {
@@ -64,6 +79,19 @@ export interface MemoryRanking {
   allows(item: number): boolean;
   /** When a memory of the scope began to hold. */
   minutesOf(item: number): number;
+}
+
+function* keepAllowed(
+  scored: ReadonlyMap<number, FoundMemory>,
+  allows: (item: number) => boolean,
+): InterruptibleWork<readonly RankedMemory[]> {
+  const found: RankedMemory[] = [];
+  let steps = 0;
+  for (const [item, { text, minutes }] of scored) {
+    if (++steps % BLOCK === 0) yield;
+    if (allows(item)) found.push({ item, text, minutes });
+  }
+  return found;
 }
 
 /** Made with the first call: a search by words needs only those of what it found. */
@@ -104,18 +132,19 @@ interface ClueImpacts {
   readonly minutes: ReadonlyMap<number, number>;
 }
 
-function impactsOf(
+function* impactsOf(
   { units }: IndexSnapshot,
   group: number,
   clue: Clue,
   lists: ReadonlyMap<string, PostingList>,
-): ClueImpacts {
+): InterruptibleWork<ClueImpacts> {
   const impacts = new Map<number, number>();
   const minutes = new Map<number, number>();
   for (const term of clue) {
     const list = lists.get(term);
     if (list === undefined) continue;
     for (let i = 0; i < list.count; i++) {
+      if (i % BLOCK === BLOCK - 1) yield;
       const unit = list.units[i] ?? 0;
       if (units.group[unit] !== group) continue;
       const item = units.item[unit] ?? 0;
@@ -127,9 +156,10 @@ function impactsOf(
 }
 
 /** Each memory has one first passage. */
-function countItems({ units }: IndexSnapshot, group: number): number {
+function* countItems({ units }: IndexSnapshot, group: number): InterruptibleWork<number> {
   let count = 0;
   for (let unit = 0; unit < units.count; unit++) {
+    if (unit % BLOCK === BLOCK - 1) yield;
     if (units.group[unit] === group && units.part[unit] === 0) count++;
   }
   return count;
@@ -150,13 +180,15 @@ interface FoundMemory {
   minutes: number;
 }
 
-function scoreClues(clues: readonly ClueImpacts[], all: number): Map<number, FoundMemory> {
+function* scoreClues(clues: readonly ClueImpacts[], all: number): InterruptibleWork<Map<number, FoundMemory>> {
   const found = new Map<number, FoundMemory>();
   let most = 0;
   for (const { impacts, minutes } of clues) {
     const rarity = rarityOf(impacts.size, all);
     most += rarity * FULL_IMPACT;
+    let steps = 0;
     for (const [item, impact] of impacts) {
+      if (++steps % BLOCK === 0) yield;
       const score = rarity * Math.min(impact, FULL_IMPACT);
       const known = found.get(item);
       if (known === undefined) found.set(item, { sum: score, text: 0, minutes: minutes.get(item) ?? 0 });

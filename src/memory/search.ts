@@ -12,6 +12,7 @@ import { findItems } from "../core/metadata-index.ts";
 import { normaliseText } from "../core/normalise-text.ts";
 import { type MeaningSearch, questionOf, readMeaning } from "../embeddings/query-vector.ts";
 import { MEMORY_FIELDS, memoryFieldTerm, memoryText } from "../search/index/memory-item.ts";
+import { searchSlice } from "../search/index/slice.ts";
 import type { TextIndex } from "../search/index/text-index.ts";
 import { type HybridWeights, hybridWeights, rankHybrid } from "../search/ranking/hybrid.ts";
 import { checkQueryTerms } from "../search/ranking/query-limits.ts";
@@ -58,7 +59,8 @@ export async function searchMemories(
   const asking =
     meaning === null ? null : readMeaning(storage, meaning, memoriesCollection(scope), questionOf(text, parsed));
   asking?.catch(() => undefined);
-  const ranking = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields }));
+  const slice = searchSlice(storage.environment);
+  const ranking = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields, slice }));
   const allowed = filter === null ? null : await findMatching(storage, scope, filter);
   const allows = (item: number) => allowed?.has(item) ?? true;
   const asked = await asking;
@@ -128,7 +130,8 @@ export async function findAlike(
   // As terms only: quotation marks and minus signs of a fact are no query language.
   const parsed: SearchQuery = { terms: text.split(/\s+/u), phrases: [], prefixes: [], excluded: [], filters: [] };
   const query = toIndexQuery(parsed, await index.readLanguage());
-  const { found } = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields: [] }));
+  const slice = searchSlice(storage.environment);
+  const { found } = await index.read((snapshot) => rankMemories(snapshot, query, { scope, fields: [], slice }));
   const ranked = found.map((one) => scoreMemory(matchByWords(one), now)).sort(compareScores);
   const rows: MemoryRow[] = [];
   for await (const { row } of readRows(storage, scope, ranked)) {
