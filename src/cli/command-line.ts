@@ -391,6 +391,9 @@ function adviseOnExtra(
   if (guess !== "") return guess;
   if (operands.at(-1)?.name === "TEXT") return "; put quotes around a text with spaces";
   const shown = group === undefined || operands.length > 0 ? "" : suggestShow(group, extra);
+  if (shown === "" && subs.length > 0) {
+    return `; "${path}" has no command "${first}": it has ${subs.join(", ")}`;
+  }
   return shown || `; see \`holdfast ${path} --help\``;
 }
 

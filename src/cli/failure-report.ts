@@ -38,7 +38,9 @@ function describeFailure(error: unknown, withCommands: (text: string) => string)
   if (isHoldfastError(error)) {
     const { hint: libraryHint, ...rest } = error.toJSON();
     const hint = libraryHint === undefined ? undefined : commandHint(libraryHint, findRunId(error));
-    return { ...rest, ...(hint === undefined ? {} : { hint: withCommands(hint) }), exit: exitOf(error.code) };
+    // The API's name of what the user knows as SESSION.
+    const message = rest.message.replace(/\blocator\.session\b/g, "SESSION");
+    return { ...rest, message, ...(hint === undefined ? {} : { hint: withCommands(hint) }), exit: exitOf(error.code) };
   }
   const message = error instanceof Error ? error.message : String(error);
   return {

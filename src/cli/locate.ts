@@ -32,10 +32,19 @@ export async function locate(holdfast: Holdfast, text: string): Promise<Locator>
     const [, at, head] = AT_HEAD.exec(text) ?? [];
     if (head !== undefined) throw headIdError(head, at ?? null);
     await refuseNumbered(holdfast, text);
+    await refuseUnknownHead(holdfast, text);
     return { session: (await needSession(holdfast, text)).id };
   }
   const { id } = await needSession(holdfast, name);
   return { session: id, head: (await findHead(holdfast, digits, id)).id };
+}
+
+/** Says that the head is unknown, if what is before the @ is a session. */
+async function refuseUnknownHead(holdfast: Holdfast, text: string): Promise<void> {
+  const at = text.lastIndexOf("@");
+  if (at <= 0) return;
+  const session = await holdfast.sessions.get({ session: text.slice(0, at) });
+  if (session !== null) throw headIdError(text.slice(at + 1), session.id);
 }
 
 /** Resolves `holdfast:store#session@head`; the store must be the open one. */

@@ -32,7 +32,7 @@ const add: Command = {
   summary: "save a fact",
   usage: [
     `memory add TEXT ${SCOPE_USAGE} [--kind K] [--subject S [--attribute A [--value V]]] [--importance N] [--ttl D] [--from T] ` +
-      "[--to T] [--metadata JSON] [--session ID] [--run ID] [--supersedes ID]",
+      "[--to T] [--metadata JSON] [--session ID] [--run ID] [--supersedes ID] [--embedder E]",
   ],
   description:
     "Saves a fact. The same fact is not saved twice: it is confirmed. A fact with a subject and an attribute takes the place of " +
@@ -119,7 +119,7 @@ const search: Command = {
   name: "search",
   summary: "find memories by their words",
   usage: [
-    `memory search QUERY… ${SCOPE_USAGE} [--kind K] [--subject S] [--filter JSON] [--at T] [--superseded] [--limit N]`,
+    `memory search QUERY… ${SCOPE_USAGE} [--kind K] [--subject S] [--filter JSON] [--at T] [--superseded] [--limit N] [--embedder E]`,
   ],
   description:
     'Finds memories of one scope, the best match first. A query has words, "phrases", prefix*, -words to leave out, ' +

@@ -17,7 +17,7 @@ import { findMessageCalls, type MessageCalls, withCalls } from "../message-calls
 import { noteRest, type Range, rangeOptions, readMessageRange } from "../range.ts";
 import { readUpToDamage as read, readAtUpToDamage as readAt } from "../readable-messages.ts";
 import { findSession, needSession } from "../sessions.ts";
-import { safe } from "../terminal.ts";
+import { quoted, safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
 import {
   type EventPosition,
@@ -97,6 +97,7 @@ const show: Command = {
     });
     if (damage !== undefined) throw damage;
     await noteRest(output, range, messages.length, total);
+    await noteCut(output, range, messages, async (more) => (await read(holdfast, session, agent, more)).messages);
     return undefined;
   },
 };
@@ -121,7 +122,26 @@ async function showAt(holdfast: Holdfast, at: Locator, range: MessageRange, cont
   });
   if (damage !== undefined) throw damage;
   await noteRest(output, range, messages.length, total);
+  await noteCut(
+    output,
+    range,
+    messages,
+    async (more) => (await readAt(holdfast, at, args.text("agent"), more)).messages,
+  );
   return undefined;
+}
+
+/** Notes that --limit left messages out, and how to read on. */
+async function noteCut(
+  output: Context["output"],
+  { limit }: MessageRange,
+  shown: readonly MessageAt[],
+  readMore: (range: MessageRange) => Promise<readonly MessageAt[]>,
+): Promise<void> {
+  const last = shown.at(-1);
+  if (limit === undefined || last === undefined || shown.length < limit) return;
+  if ((await readMore({ after: last.id, limit: 1 })).length === 0) return;
+  await output.note(`there are more; --after ${quoted(last.id)} goes on`);
 }
 
 function parsePosition(after: number | string, session: string): EventPosition {

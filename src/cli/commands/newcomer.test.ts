@@ -214,7 +214,7 @@ describe("help is correct", () => {
   });
 
   test("about gc and verify", async () => {
-    expect(await lesson("gc")).toContain("the third run after a blob expired frees it");
+    expect(await lesson("gc")).toContain("The third gc after a blob expired frees it");
     const help = await lesson("verify");
     expect(help).toContain("every event, its columns, and the end of the log that the session row records");
     expect(help).toContain("It does not compare the rows of messages, state and tasks with the log");

@@ -9,7 +9,7 @@ import { UsageError } from "../failure.ts";
 import { readJson, readObject } from "../input.ts";
 import type { Output } from "../output.ts";
 import { findRepeatedSteps } from "../run-chain.ts";
-import { NEXT_WORKER, needRun, RUN_HELP, stepName } from "../runs.ts";
+import { needRun, RUN_HELP, stepName } from "../runs.ts";
 import { safe, wrap, wrapWhole } from "../terminal.ts";
 
 const LIMITS_OPTION = {
@@ -34,6 +34,10 @@ function readState(args: Arguments): Pick<NonNullable<Parameters<Runs["fork"]>[1
   const state = args.text("state");
   return state === undefined ? {} : { state: readJson(state, "--state") };
 }
+
+/** A program that is run again executes the old id, and gets the old result. */
+const NEXT_OF_NEW_RUN =
+  "The new run has an id of its own: holdfast worker --agents FILE continues it, or a program with runs.resume(agent, ID).";
 
 const YES = { yes: YES_OPTION } as const;
 const REPEATS = "Non-idempotent tools of later iterations repeat their effects: the command first lists them and asks.";
@@ -122,7 +126,7 @@ export const retry: Command = {
       does: "try again with a higher limit",
     },
   ],
-  next: NEXT_WORKER,
+  next: NEXT_OF_NEW_RUN,
   run: async (context) => {
     const holdfast = await context.open();
     const failed = await needRun(holdfast, context.args.operand(0));
@@ -160,7 +164,7 @@ export const fork: Command = {
     { command: "holdfast runs fork run_qddb5fz3 --iteration 4", does: "try another way after the fourth iteration" },
     { command: `holdfast runs fork run_qddb5fz3 --state '{"city": "Porto"}'`, does: "continue with another state" },
   ],
-  next: NEXT_WORKER,
+  next: NEXT_OF_NEW_RUN,
   run: async (context) => {
     const { args } = context;
     const holdfast = await context.open();
@@ -196,7 +200,7 @@ export const rewind: Command = {
     { command: "holdfast runs rewind run_qddb5fz3 --iteration 4", does: "continue after the fourth iteration" },
     { command: "holdfast runs rewind run_qddb5fz3 --iteration 0", does: "repeat the whole run from its beginning" },
   ],
-  next: NEXT_WORKER,
+  next: NEXT_OF_NEW_RUN,
   run: async (context) => {
     const { args } = context;
     const iteration = args.number("iteration");

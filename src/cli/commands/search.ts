@@ -22,7 +22,7 @@ export const search: Command = {
   usage: [
     "search WORD… [--session SESSION] [--agent A] [--role ROLE] [--tool NAME] [--since TIME] [--limit N]",
     "search -- WORD… -WORD '\"A PHRASE\"' BEGINNING* role:ROLE",
-    "search WORD… [--request R] [--tag T] [--until TIME] [--rewound] [--per-session N] [--around N]",
+    "search WORD… [--request R] [--tag T] [--until TIME] [--rewound] [--per-session N] [--around N] [--embedder E]",
   ],
   description:
     "Finds messages by what they say: texts, tool calls with their arguments, and results of tools. Those with more and " +

@@ -150,7 +150,7 @@ const search: Command = {
   name: "search",
   summary: "find documents by words, or by an embedding",
   usage: [
-    "vectors search COLLECTION WORD… [--filter JSON] [--limit N]",
+    "vectors search COLLECTION WORD… [--filter JSON] [--limit N] [--embedder E]",
     "vectors search COLLECTION EMBEDDING|- [--filter JSON] [--limit N]",
   ],
   description:
@@ -254,7 +254,7 @@ function adviceFor(query: string, hasFilter: boolean, documents: number): string
 const add: Command = {
   name: "add",
   summary: "add documents: text files, JSON lines, or a text",
-  usage: ["vectors add COLLECTION FILE|TEXT|-… [--whole] [--replace] [--model NAME]"],
+  usage: ["vectors add COLLECTION FILE|TEXT|-… [--whole] [--replace] [--model NAME] [--embedder E]"],
   description:
     "Adds documents to a collection, which is created with its first one. Each paragraph of a text file is a document, with the id " +
     "FILE:LINE and its file and line as metadata; with --whole each file is one, with the id FILE. A file of JSON lines has a document " +
