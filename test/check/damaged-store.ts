@@ -103,7 +103,7 @@ async function addDocuments({ vectors }: Holdfast): Promise<void> {
     { id: "long", content: "at length ".repeat(4000), embedding: [0, 1, 0.5, 0], metadata: { topic: "long" } },
     { id: "waits", content: "without an embedding" },
   ];
-  await vectors.add(documents, { collection: "notes" });
+  await vectors.add(documents, { collection: "notes", model: "m-1" });
 }
 
 /** A coding agent's session: its transcript. */
