@@ -135,7 +135,12 @@ export function putGeneration(collection: number, { createdAt, ...columns }: Gen
 /** Holds while the collection is as it was read; `isNew`: while there is no collection of that name. */
 export function collectionGuards({ no, name, change }: CollectionState, isNew: boolean): readonly Guard[] {
   if (!isNew) return [{ check: "collection.change", key: [no], expect: change }];
-  return [STORE_LOCK, { check: "collection.no", key: [name], expect: null }];
+  // Random numbers meet where there are very many: then another one is drawn.
+  return [
+    STORE_LOCK,
+    { check: "collection.no", key: [name], expect: null },
+    { check: "collection.change", key: [no], expect: null },
+  ];
 }
 
 const NUMBER_BYTES = 5;

@@ -1,6 +1,6 @@
-// EM4 to EM6 under faults of disks, processes and embedders.
+// EM4 to EM9 under faults of disks, processes and embedders.
 import { describe } from "vitest";
-import { EMBEDDINGS, OTHER_EMBEDDER } from "./embeddings.ts";
+import { EMBEDDINGS, OTHER_EMBEDDER, PASSAGES } from "./embeddings.ts";
 import { played } from "./required.ts";
 
 describe("EM4 every document gets the embedding of its text, whatever fails", () => {
@@ -11,4 +11,9 @@ describe("EM4 every document gets the embedding of its text, whatever fails", ()
 describe("EM6 another embedder takes over, whatever fails", () => {
   played([OTHER_EMBEDDER], (own) => own, { short: 6, long: 200 });
   played([OTHER_EMBEDDER], () => 0.4, { short: 2, long: 200 });
+});
+
+describe("EM8 every passage of messages and memories gets its vector, whatever fails", () => {
+  played([PASSAGES], (own) => own, { short: 6, long: 200 });
+  played([PASSAGES], () => 0.4, { short: 2, long: 200 });
 });

@@ -3,7 +3,7 @@
 import { rng } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { boss, carrier, clerk, juggler, petitioner, sleeper, waiter } from "./agents.ts";
-import { EMBEDDINGS, OTHER_EMBEDDER } from "./embeddings.ts";
+import { EMBEDDINGS, OTHER_EMBEDDER, PASSAGES } from "./embeddings.ts";
 import { PROMOTION } from "./promotion.ts";
 import { mixed } from "./rates.ts";
 import { SEARCH } from "./search.ts";
@@ -296,7 +296,17 @@ export const APPROVAL: Scenario = {
 };
 
 export const SCENARIOS: ReadonlyMap<string, Scenario> = new Map(
-  [...REQUIRED, VERBS, SLOW, APPROVAL, EMBEDDINGS, OTHER_EMBEDDER, SEARCH, PROMOTION, ...LIVENESS, ...STALLED].map(
-    (one) => [one.name, one],
-  ),
+  [
+    ...REQUIRED,
+    VERBS,
+    SLOW,
+    APPROVAL,
+    EMBEDDINGS,
+    OTHER_EMBEDDER,
+    PASSAGES,
+    SEARCH,
+    PROMOTION,
+    ...LIVENESS,
+    ...STALLED,
+  ].map((one) => [one.name, one]),
 );
