@@ -15,6 +15,7 @@ import { CandidateScorer, type ExactScore } from "./kernel/rescore.ts";
 import { RowBitmap } from "./kernel/row-bitmap.ts";
 import { checkVector } from "./kernel/vector.ts";
 import { isPackable, type Packer } from "./pack.ts";
+import { type SearchOutcome, searchUntilSettled } from "./settled-search.ts";
 
 export interface VectorQuery {
   readonly vector: Float32Array;
@@ -23,9 +24,6 @@ export interface VectorQuery {
   readonly limit: number;
   readonly filter: ParsedFilter | null;
 }
-
-/** How often a search begins again because of removals, before it answers without what was removed meanwhile. */
-const ATTEMPTS = 10;
 
 /** Candidates of a scan for each document that is wanted, and at least: see kernel/code.ts for how many are needed. */
 const CANDIDATES = 20;
@@ -43,21 +41,12 @@ export interface SearchContext {
 }
 
 export async function searchDocuments(context: SearchContext, query: VectorQuery): Promise<readonly DocumentMatch[]> {
-  for (let attempt = 1; ; attempt++) {
-    const found = await searchOnce(context, query);
-    if (!found.isStale || attempt === ATTEMPTS) return found.matches;
-  }
+  return searchUntilSettled(query.collection, () => searchOnce(context, query));
 }
 
-interface SearchOutcome {
-  readonly matches: readonly DocumentMatch[];
-  /** Something of it was removed while it was searched for. */
-  readonly isStale: boolean;
-}
+const NOTHING: SearchOutcome<DocumentMatch> = { matches: [], isStale: false };
 
-const NOTHING: SearchOutcome = { matches: [], isStale: false };
-
-async function searchOnce(context: SearchContext, query: VectorQuery): Promise<SearchOutcome> {
+async function searchOnce(context: SearchContext, query: VectorQuery): Promise<SearchOutcome<DocumentMatch>> {
   const { storage, payloads } = context;
   const state = await readCollection(storage, query.collection);
   if (state === null || state.current === null) return NOTHING;

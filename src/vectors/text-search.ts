@@ -25,6 +25,7 @@ import { readDocument } from "./documents.ts";
 import type { RowBitmap } from "./kernel/row-bitmap.ts";
 import { chooseMode, type QueryEmbedder } from "./query-text.ts";
 import { bitmapOf, findNearest, type SearchContext, scoreItems } from "./search.ts";
+import { type SearchOutcome, searchUntilSettled } from "./settled-search.ts";
 
 export interface TextQuery {
   readonly text: string;
@@ -58,17 +59,12 @@ export function createTextSearch(
       const vector = mode === "text" || embedder === null ? null : await embedder.embed(text);
       const words = mode === "vector" || index === null ? null : await readWords(index, text);
       const slice = new TimeSlice(storage.environment);
-      for (let attempt = 1; ; attempt++) {
-        const found = await searchOnce({ context, query, vector, model: embedder?.model, words, slice });
-        if (!found.isStale || attempt === ATTEMPTS) return listOf(found.matches, mode);
-      }
+      const search = { context, query, vector, model: embedder?.model, words, slice };
+      return listOf(await searchUntilSettled(query.collection, () => searchOnce(search)), mode);
     },
     forget: () => index?.forget(),
   };
 }
-
-/** How often a search begins again because of removals, before it answers without what was removed meanwhile. */
-const ATTEMPTS = 10;
 
 /** Not enumerable: a list of matches compares as any other list. */
 function listOf(matches: readonly TextMatch[], mode: TextSearchMode): TextMatches {
@@ -102,17 +98,11 @@ interface OneSearch {
   readonly slice: TimeSlice;
 }
 
-interface SearchOutcome {
-  readonly matches: readonly TextMatch[];
-  /** Something of it was removed while it was searched for. */
-  readonly isStale: boolean;
-}
-
 /** Documents of each ranking that both are made one of. */
 const CANDIDATES = 4;
 const CANDIDATES_MIN = 100;
 
-async function searchOnce(search: OneSearch): Promise<SearchOutcome> {
+async function searchOnce(search: OneSearch): Promise<SearchOutcome<TextMatch>> {
   const { context, query, vector } = search;
   const state = await readCollection(context.storage, query.collection);
   if (state === null) return { matches: [], isStale: false };
@@ -237,7 +227,7 @@ async function takeMatches(
   search: OneSearch,
   state: CollectionState,
   ranked: readonly RankedDocument[],
-): Promise<SearchOutcome> {
+): Promise<SearchOutcome<TextMatch>> {
   const { context, query } = search;
   const matches: TextMatch[] = [];
   let isStale = false;

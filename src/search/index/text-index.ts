@@ -19,7 +19,7 @@ import type { IndexItem } from "./units.ts";
 import { IndexWriter, type RebuildOptions } from "./writer.ts";
 
 /** How often a snapshot is opened again because segments were changed meanwhile. */
-const ATTEMPTS = 20;
+const ATTEMPTS = 100;
 
 export interface IndexReading {
   readonly language: TextLanguage;
