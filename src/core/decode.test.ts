@@ -219,7 +219,7 @@ for (const engine of ENGINES) {
       const damaged = { code: "StoreCorrupted", details: { kind: "block version", block: id, version: 1 } };
       await expect(hf.agents.blockVersions("worn", "notes")).rejects.toMatchObject(damaged);
       await expect(hf.agents.restoreBlock("worn", "notes", 1)).rejects.toMatchObject(damaged);
-      expect(await hf.agents.delete("worn")).toBe(true);
+      expect(await hf.agents.delete("worn")).toMatchObject({ removed: { agents: 1, blocks: 1 } });
     });
 
     test("ST7 a patch that keeps a damaged value is refused; a patch that replaces or removes the value is not", async () => {

@@ -93,11 +93,12 @@ async function untilPacked(): Promise<void> {
 
 test("EM8 the vectors and codes of erased messages are gone from the file, and the others are found", async () => {
   const count = PAGE_SLOTS + 200;
-  for (const [session, from] of [
-    ["kept", 0],
-    ["erased", count / 2],
+  for (const [session, from, to] of [
+    ["kept", 0, count / 2],
+    ["also", count / 2, count / 2 + 2],
+    ["erased", count / 2 + 2, count],
   ] as const) {
-    const messages = Array.from({ length: count / 2 }, (_, n) => ({
+    const messages = Array.from({ length: to - from }, (_, n) => ({
       role: "user" as const,
       content: textOf(from + n),
     }));
@@ -105,7 +106,7 @@ test("EM8 the vectors and codes of erased messages are gone from the file, and t
   }
   await hf.embeddings.wait();
   await untilPacked();
-  const [kept, erased] = [textOf(3), textOf(count / 2 + 3)];
+  const [kept, also, erased] = [textOf(3), textOf(count / 2 + 1), textOf(count / 2 + 3)];
   expect([kept, erased].map((text) => [isStored(text), isInPages(text)])).toEqual([
     [true, true],
     [true, true],
@@ -113,6 +114,9 @@ test("EM8 the vectors and codes of erased messages are gone from the file, and t
   await hf.history.clear({ session: "erased", agent: "a" });
   expect([isStored(erased), isInPages(erased)]).toEqual([false, false]);
   expect(isStored(kept)).toBe(true);
+  // The page has no codes now: erasures of what else it had go on.
+  await hf.sessions.delete("also");
+  expect([isStored(also), isInPages(also)]).toEqual([false, false]);
   const nearest = async (n: number) => (await hf.search(`like${n}`, { limit: 1 })).hits[0]?.passage;
   // Before the codes of the page are made again, after that, and by another handle.
   expect(await nearest(3)).toBe(kept);

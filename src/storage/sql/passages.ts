@@ -108,9 +108,9 @@ export const statements = () => ({
     `UPDATE vector_collections SET change = change + 1, documents = ${GONE}, ` +
     `${keepChecksum("vector_collections", { change: "vector_collections.change + 1", documents: GONE })} ` +
     `WHERE no IN (SELECT p.collection_no ${MARKED})`,
-  // The codes of the whole page: those that are left are made again from their embeddings.
+  // The codes of the whole page: those that are left are made again from their embeddings. SQLite's substr() of no bytes is NULL.
   "passages.emptyPages":
-    "UPDATE vector_pages SET codes = substr(codes, 1, 0), " +
+    "UPDATE vector_pages SET codes = CASE WHEN length(codes) = 0 THEN codes ELSE substr(codes, 1, 0) END, " +
     "change = (SELECT c.change FROM vector_collections c WHERE c.no = vector_pages.collection_no) " +
     "WHERE (collection_no, generation, first_item) IN (SELECT p.collection_no, g.generation, " +
     "(SELECT max(q.first_item) FROM vector_pages q WHERE q.collection_no = p.collection_no AND q.generation = g.generation " +
