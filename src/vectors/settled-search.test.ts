@@ -1,3 +1,4 @@
+// A search that loses races with a writer: it begins again, and at last fails instead of leaving documents out.
 import { expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";
 import { searchUntilSettled } from "./settled-search.ts";

@@ -472,7 +472,7 @@ describe("upkeep", () => {
     await run("blobs", "put", "a.bin", "--ttl", "1ms");
     const dry = await run("gc", "--dry-run");
     expect(dry).toMatch(/^dry run: nothing was changed\n {2}can be reclaimed: +1 blob, [\d.]+ (kB|bytes)\n/);
-    expect(dry.replaceAll("\n", " ")).toContain("the third run after a blob expired frees it");
+    expect(dry.replaceAll("\n", " ")).toContain("The third gc after a blob expired frees it");
     const reports = [];
     for (let i = 0; i < 6; i++) reports.push(await json("gc"));
     expect(reports.reduce((sum, report) => sum + report.deleted, 0)).toBe(1);
