@@ -55,7 +55,11 @@ export async function cutMessages(cutting: MessageCutting): Promise<"done" | "id
       last = no;
       break;
     }
-    if (places.length === 0 && last - state.cut < EVENTS_WITHOUT_MESSAGES) return { answer: "idle" };
+    if (places.length === 0 && last - state.cut < EVENTS_WITHOUT_MESSAGES) {
+      // Messages without a text would be counted as waiting.
+      const [uncut] = await storage.query("messages.countUncut", {});
+      if (uncut?.n === 0) return { answer: "idle" };
+    }
     const cut: Write = { op: "run", statement: "index.cutTo", params: { no: last } };
     const commit = await cutCommit(storage, "messages", state.epoch, MESSAGES_COLLECTION, places, [cut]);
     return { commit, answer: () => "done" };

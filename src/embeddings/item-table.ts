@@ -8,7 +8,8 @@ import { type CollectionState, collectionGuards, collectionOf, type Generation }
 import { encodeEmbedding } from "../vectors/documents.ts";
 import { checkVector } from "../vectors/kernel/vector.ts";
 import { stateWrites } from "../vectors/write.ts";
-import type { TextItem } from "./source.ts";
+import type { EmbeddingFault } from "./failures.ts";
+import type { EmbeddingOutcome, TextItem } from "./source.ts";
 
 /** An item that is there; `moveWrites` are for its rows in other tables if its number becomes another one. */
 export interface StoredItem {
@@ -51,7 +52,7 @@ export function changeCommit(state: CollectionState, writes: readonly Write[], n
 }
 
 /** False for what the collection cannot store, such as a vector of zeros, which has no direction. */
-export function isUsableVector({ dimension, metric, precision }: Generation, vector: Float32Array): boolean {
+function isUsableVector({ dimension, metric, precision }: Generation, vector: Float32Array): boolean {
   try {
     checkVector(vector, dimension, metric, "embedding");
     encodeEmbedding(vector, precision, "embedding");
@@ -61,7 +62,11 @@ export function isUsableVector({ dimension, metric, precision }: Generation, vec
   }
 }
 
-export function unusableWrite({ environment }: Storage, kind: EmbeddedKind, scope: number, item: number): Write {
-  const failure = { attempts: 1, due_at: null, reason: "UnusableVector", at: environment.now() };
-  return { op: "put", table: "embedding_failures", row: { kind, scope, item, ...failure } };
+/** A vector is the same at every try. */
+const UNUSABLE: EmbeddingFault = { reason: "UnusableVector", isRetryable: false, retryAfterMs: 0 };
+
+/** The vector to store, or why there is none. */
+export function usableOutcome(generation: Generation, outcome: EmbeddingOutcome): EmbeddingOutcome {
+  if (!(outcome instanceof Float32Array)) return outcome;
+  return isUsableVector(generation, outcome) ? outcome : UNUSABLE;
 }

@@ -5,16 +5,9 @@ import { decide } from "../core/decide.ts";
 import type { CheckedEmbedder } from "../core/embed-texts.ts";
 import { type CollectionState, type Generation, joinGeneration, newGeneration } from "../vectors/collections.ts";
 import { encodeEmbedding } from "../vectors/documents.ts";
-import { forgetFailuresWrite } from "./failures.ts";
-import {
-  changeCommit,
-  isUsableVector,
-  readCollectionAt,
-  type SourceContext,
-  type StoredItem,
-  unusableWrite,
-} from "./item-table.ts";
-import type { SourceStep } from "./source.ts";
+import { failureWrite, forgetFailuresWrite } from "./failures.ts";
+import { changeCommit, readCollectionAt, type SourceContext, type StoredItem, usableOutcome } from "./item-table.ts";
+import type { EmbeddingOutcome, SourceStep } from "./source.ts";
 
 /**
  * Whether the store computes the embeddings of the collection with this embedder. Those of another model are the caller's, or are
@@ -55,7 +48,7 @@ export async function nextPendingStep(context: SourceContext, limit: number): Pr
       kind: source.kind,
       scope: state.no,
       items: texts,
-      apply: (vectors, writes) => applyEmbeddings(context, state.no, vectors, writes),
+      apply: (outcomes) => applyOutcomes(context, state.no, outcomes),
     };
   }
 }
@@ -74,33 +67,35 @@ async function skipItems(
 }
 
 /**
- * Gives items their embeddings, if they are still there. Readers rely on embeddings coming in the order of items: an item before the
- * last embedded one gets a new number, as if it were written again.
+ * Gives items their embeddings or failures, if they are still there. Readers rely on embeddings coming in the order of items: an item
+ * before the last embedded one gets a new number, as if it were written again.
  */
-async function applyEmbeddings(
+async function applyOutcomes(
   context: SourceContext,
   collection: number,
-  vectors: ReadonlyMap<number, Float32Array>,
-  extra: readonly Write[],
-): Promise<void> {
+  outcomes: ReadonlyMap<number, EmbeddingOutcome>,
+): Promise<boolean> {
   const { storage, items: source, embedder } = context;
-  await decide<void>(storage, async () => {
+  return decide<boolean>(storage, async () => {
     const state = await readCollectionAt(storage, collection);
-    if (state === null || !isEmbeddedBy(state, embedder)) return { answer: undefined };
+    if (state === null || !isEmbeddedBy(state, embedder)) return { answer: false };
     // A process that was slow, and lost the lease meanwhile, may come second.
-    const stored = await source.findItems(state, await withoutEmbedding(storage, state, [...vectors.keys()]));
-    if (stored.length === 0 && extra.length === 0) return { answer: undefined };
+    const embedded = await readEmbedded(storage, state, [...outcomes.keys()]);
+    const items = [...outcomes.keys()].filter((item) => !embedded.has(item));
+    const stored = await source.findItems(state, items);
+    if (stored.length === 0 && embedded.size === 0) return { answer: false };
     const generation = generationFor(context, state);
-    const writes: Write[] = [...extra];
+    const writes: Write[] = settleWrites(context, state, embedded);
     const done: number[] = [];
     const moved = new Map<number, number>();
     let { lastItem } = state;
     let lastVector = await lastEmbedded(storage, state);
     for (const one of stored) {
-      const vector = vectors.get(one.item);
-      if (vector === undefined) continue;
-      if (!isUsableVector(generation, vector)) {
-        writes.push(unusableWrite(storage, source.kind, collection, one.item));
+      const found = outcomes.get(one.item);
+      if (found === undefined) continue;
+      const outcome = usableOutcome(generation, found);
+      if (!(outcome instanceof Float32Array)) {
+        writes.push(await failureWrite(storage, source.kind, collection, one.item, outcome));
         continue;
       }
       done.push(one.item);
@@ -108,24 +103,37 @@ async function applyEmbeddings(
       lastItem = Math.max(lastItem, item);
       lastVector = item;
       if (item !== one.item) moved.set(one.item, item);
-      for (const write of embeddingWrites(context, state, generation, one, item, vector)) writes.push(write);
+      for (const write of embeddingWrites(context, state, generation, one, item, outcome)) writes.push(write);
     }
     for (const write of source.indexWrites(state, moved)) writes.push(write);
     writes.push(forgetFailuresWrite(source.kind, collection, done));
     const current = { ...generation, vectors: generation.vectors + done.length };
-    return { commit: changeCommit(state, writes, { ...state, lastItem, current }), answer: () => undefined };
+    return { commit: changeCommit(state, writes, { ...state, lastItem, current }), answer: () => true };
   });
 }
 
-async function withoutEmbedding(
+/** Items that have an embedding wait for nothing. */
+function settleWrites(
+  { items: source }: SourceContext,
+  { no: collection, current }: CollectionState,
+  embedded: ReadonlySet<number>,
+): Write[] {
+  if (current === null || embedded.size === 0) return [];
+  const { generation } = current;
+  return [
+    { op: "run", statement: `${source.table}.settle`, params: { collection, generation } },
+    forgetFailuresWrite(source.kind, collection, [...embedded]),
+  ];
+}
+
+async function readEmbedded(
   storage: Storage,
   { no: collection, current }: CollectionState,
   items: readonly number[],
-): Promise<readonly number[]> {
-  if (current === null) return items;
+): Promise<ReadonlySet<number>> {
+  if (current === null) return new Set();
   const of = { collection, generation: current.generation, items: JSON.stringify(items) };
-  const embedded = new Set((await storage.query("vectors.itemsIn", of)).map(({ item }) => item));
-  return items.filter((item) => !embedded.has(item));
+  return new Set((await storage.query("vectors.itemsIn", of)).map(({ item }) => item));
 }
 
 function generationFor({ storage, items: source, embedder }: SourceContext, state: CollectionState): Generation {

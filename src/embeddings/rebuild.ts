@@ -12,8 +12,9 @@ import {
   putGeneration,
 } from "../vectors/collections.ts";
 import { encodeEmbedding } from "../vectors/documents.ts";
-import { changeCommit, isUsableVector, readCollectionAt, type SourceContext, unusableWrite } from "./item-table.ts";
-import type { SourceStep } from "./source.ts";
+import { failureWrite, forgetFailuresWrite } from "./failures.ts";
+import { changeCommit, readCollectionAt, type SourceContext, usableOutcome } from "./item-table.ts";
+import type { EmbeddingOutcome, SourceStep } from "./source.ts";
 
 const COLLECTIONS_AT_ONCE = 100;
 const ITEMS_AT_ONCE = 256;
@@ -124,7 +125,7 @@ async function buildStep(context: SourceContext, progress: BuildProgress, build:
       kind: source.kind,
       scope: collection,
       items: texts,
-      apply: (vectors, writes) => addEmbeddings(context, collection, building.generation, vectors, writes),
+      apply: (outcomes) => addOutcomes(context, collection, building.generation, outcomes),
     };
   }
   // Items without a text stay without an embedding. They may fill a batch while others of the page have a text.
@@ -148,39 +149,41 @@ async function unembedded(
   return items.filter((item) => !done.has(item));
 }
 
-async function addEmbeddings(
+async function addOutcomes(
   context: SourceContext,
   collection: number,
   generation: number,
-  vectors: ReadonlyMap<number, Float32Array>,
-  extra: readonly Write[],
-): Promise<void> {
+  outcomes: ReadonlyMap<number, EmbeddingOutcome>,
+): Promise<boolean> {
   const { storage, items: source } = context;
-  await decide<void>(storage, async () => {
+  return decide<boolean>(storage, async () => {
     const state = await readCollectionAt(storage, collection);
-    if (state === null) return { answer: undefined };
+    if (state === null) return { answer: false };
     const building = (await readGenerations(storage, state)).find((one) => one.generation === generation);
-    if (building === undefined) return { answer: undefined };
-    const list = JSON.stringify([...vectors.keys()]);
+    if (building === undefined) return { answer: false };
+    const list = JSON.stringify([...outcomes.keys()]);
     const stored = await storage.query(`${source.table}.byItems`, { collection, items: list });
     const embedded = await storage.query("vectors.itemsIn", { collection, generation, items: list });
     const done = new Set(embedded.map(({ item }) => item));
-    const writes: Write[] = [...extra];
-    let added = 0;
+    const writes: Write[] = [];
+    const added: number[] = [];
     for (const { item } of stored) {
-      const vector = vectors.get(item);
-      if (vector === undefined || done.has(item)) continue;
-      if (!isUsableVector(building, vector)) {
-        writes.push(unusableWrite(storage, source.kind, collection, item));
+      const found = outcomes.get(item);
+      if (found === undefined || done.has(item)) continue;
+      const outcome = usableOutcome(building, found);
+      if (!(outcome instanceof Float32Array)) {
+        writes.push(await failureWrite(storage, source.kind, collection, item, outcome));
         continue;
       }
-      const embedding = encodeEmbedding(vector, building.precision, "embedding");
+      const embedding = encodeEmbedding(outcome, building.precision, "embedding");
       writes.push({ op: "insert", table: "vectors", row: { collection_no: collection, generation, item, embedding } });
-      added++;
+      added.push(item);
     }
-    if (writes.length === 0) return { answer: undefined };
-    writes.push(putGeneration(collection, { ...building, vectors: building.vectors + added }));
-    return { commit: changeCommit(state, writes), answer: () => undefined };
+    if (writes.length === 0) return { answer: false };
+    // The failures were of the embedder before.
+    writes.push(forgetFailuresWrite(source.kind, collection, added));
+    writes.push(putGeneration(collection, { ...building, vectors: building.vectors + added.length }));
+    return { commit: changeCommit(state, writes), answer: () => true };
   });
 }
 
@@ -198,9 +201,10 @@ async function finishGeneration(
     const newer = await storage.query(`${source.table}.items`, { collection, after, limit: 1 });
     if (built === undefined || newer.length > 0) return { answer: undefined };
     const failed = await readFailedItems(storage, source.kind, collection);
+    // What has an embedding in the generation waits for nothing, whatever failed before.
     const writes: Write[] = [
-      { op: "run", statement: `${source.table}.settle`, params: { collection, generation } },
       { op: "run", statement: `${source.table}.needOne`, params: { collection, items: JSON.stringify(failed) } },
+      { op: "run", statement: `${source.table}.settle`, params: { collection, generation } },
     ];
     return { commit: changeCommit(state, writes, { ...state, current: built }), answer: () => undefined };
   });

@@ -1,7 +1,10 @@
 // What the worker embeds: texts of one kind of items. A batch is of one place, such as a collection, whose items have numbers.
 
 import type { EmbeddedKind } from "../contracts/embeddings.ts";
-import type { Write } from "../contracts/storage/commit.ts";
+import type { EmbeddingFault } from "./failures.ts";
+
+/** What came of a text: its vector, or why it has none. */
+export type EmbeddingOutcome = Float32Array | EmbeddingFault;
 
 export interface EmbeddingBatch {
   readonly kind: EmbeddedKind;
@@ -9,9 +12,10 @@ export interface EmbeddingBatch {
   /** In the order of their numbers. */
   readonly items: readonly TextItem[];
   /**
-   * Stores the vectors of those items that are still there, together with `writes`. The items are of this batch, in any number.
+   * Stores the outcomes of those items that are still there and wait. The items are of this batch, in any number. False: there was nothing
+   * to store.
    */
-  apply(vectors: ReadonlyMap<number, Float32Array>, writes: readonly Write[]): Promise<void>;
+  apply(outcomes: ReadonlyMap<number, EmbeddingOutcome>): Promise<boolean>;
 }
 
 export interface TextItem {

@@ -4,11 +4,11 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { type CheckedEmbedder, embedTexts } from "../core/embed-texts.ts";
-import { type EmbeddingFault, failureWrite, faultOf } from "./failures.ts";
+import { type EmbeddingFault, faultOf } from "./failures.ts";
 import { EmbeddingLease, LEASE_MS } from "./lease.ts";
 import { adoptModel, type ModelRecord } from "./model.ts";
 import { clearOutage, readOutage, recordOutage } from "./outage.ts";
-import type { EmbeddingBatch, EmbeddingSource, TextItem } from "./source.ts";
+import type { EmbeddingBatch, EmbeddingOutcome, EmbeddingSource, TextItem } from "./source.ts";
 
 /** How often an idle worker looks for what other processes wrote. */
 const LOOK_MS = 2000;
@@ -33,6 +33,9 @@ export class EmbeddingWorker {
   #running: Promise<void> | null = null;
   /** What the last failure is remembered by; null after a success, unknown at first. */
   #hasOutage = true;
+
+  /** One happens when its texts are erased meanwhile. More of them wait: a defect of the store must not become calls without end. */
+  #batchesForNothing = 0;
 
   constructor(
     storage: Storage,
@@ -104,8 +107,10 @@ export class EmbeddingWorker {
       if (leaseMs > 0) return Math.min(leaseMs, LOOK_MS);
       // What waits is read again under the lease, because the owner before may have embedded it.
       const batch = await source.next(Math.min(MOST_TEXTS, this.#embedder.maxBatch));
-      if (batch !== "idle" && batch !== "done") await this.#embedBatch(batch);
-      return 0;
+      if (batch === "idle" || batch === "done") return 0;
+      this.#batchesForNothing++;
+      await this.#embedBatch(batch);
+      return this.#batchesForNothing > 1 ? LOOK_MS : 0;
     }
     return this.#rest(LOOK_MS);
   }
@@ -137,8 +142,8 @@ export class EmbeddingWorker {
     const [first] = items;
     if (first === undefined || this.#closing.signal.aborted) return;
     if (items.length === 1) {
-      const write = await failureWrite(this.#storage, batch.kind, batch.scope, first.item, fault);
-      return batch.apply(new Map(), [write]);
+      await this.#apply(batch, new Map([[first.item, fault]]));
+      return;
     }
     const middle = Math.ceil(items.length / 2);
     for (const half of [items.slice(0, middle), items.slice(middle)]) {
@@ -151,13 +156,17 @@ export class EmbeddingWorker {
   async #tryItems(batch: EmbeddingBatch, items: readonly TextItem[]): Promise<EmbeddingFault | null> {
     const result = await this.#embed(items.map(({ text }) => text));
     if ("fault" in result) return result.fault;
-    const byItem = new Map<number, Float32Array>();
+    const byItem = new Map<number, EmbeddingOutcome>();
     for (const [i, vector] of result.vectors.entries()) {
       const item = items[i]?.item;
       if (item !== undefined) byItem.set(item, vector);
     }
-    await batch.apply(byItem, []);
+    await this.#apply(batch, byItem);
     return null;
+  }
+
+  async #apply(batch: EmbeddingBatch, outcomes: ReadonlyMap<number, EmbeddingOutcome>): Promise<void> {
+    if (await batch.apply(outcomes)) this.#batchesForNothing = 0;
   }
 
   /** Keeps the lease meanwhile. Throws only if the store closes, or if another process has the lease by then. */

@@ -143,6 +143,35 @@ export const embeddingModelCases: readonly Case[] = [
       assert.equal((await b.vectors.search(vectorOf(fresh.id, "text 5", 4), { limit: 1 }))[0]?.id, "text 5");
     },
   ),
+
+  prove(
+    "EM6 a text that failed for the old embedder is embedded once by the new one, and its failure is forgotten",
+    ["another", "check"],
+    async (given) => {
+      const [old, fresh] = [createTestEmbedder("test/a@4"), createTestEmbedder("test/b@4")];
+      const bad = ["bad document", "bad memory", "bad message"] as const;
+      for (const text of bad) old.poison.add(text);
+      const a = await given.another({ embedder: old });
+      await a.vectors.add(["fine document", bad[0]].map((id) => ({ id, content: id })));
+      for (const text of ["fine memory", bad[1]]) await a.memory.save(text);
+      for (const content of ["fine message", bad[2]]) {
+        await a.history.append({ session: "s", agent: "a" }, { role: "user", content });
+      }
+      await a.embeddings.wait();
+      assert.equal((await a.embeddings.failures()).length, bad.length);
+      await a.close();
+      const without = await given.another({});
+      assert.equal(await without.embeddings.retry(), bad.length);
+      await without.close();
+      const b = await given.another({ embedder: fresh });
+      const { kinds } = await b.embeddings.wait({ timeoutMs: 10_000 });
+      const nothing = { pending: 0, failing: 0, parked: 0, foreign: 0 };
+      assert.deepEqual(kinds, { documents: nothing, memories: nothing, messages: nothing });
+      assert.deepEqual(fresh.embedded.filter((text) => text.startsWith("bad")).sort(), bad);
+      assert.deepEqual(await b.embeddings.failures(), []);
+      assert.deepEqual((await given.check()).issues, []);
+    },
+  ),
 ];
 
 /** Later calls never end. */

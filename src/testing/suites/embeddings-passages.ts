@@ -266,6 +266,62 @@ const messageCases: readonly Case[] = [
   }),
 ];
 
+const eraseCases: readonly Case[] = [
+  prove("EM5 a text that is erased while it fails leaves no failure", ["another", "check"], async (given) => {
+    const embedder = createMeaningEmbedder();
+    embedder.poison.add("poison");
+    let probing = Promise.withResolvers<void>();
+    let probed = Promise.withResolvers<void>();
+    const embed: Embedder["embed"] = async (texts, options) => {
+      if (texts[0] === "ok") {
+        probing.resolve();
+        await probed.promise;
+      }
+      return embedder.embed(texts, options);
+    };
+    const hf = await openWith(given, { ...embedder, embed });
+    const kinds: readonly ((content: string) => Promise<() => Promise<unknown>>)[] = [
+      async (content) => {
+        await hf.vectors.add([{ id: content, content }]);
+        return () => hf.vectors.delete([content]);
+      },
+      async (content) => {
+        const { id } = await hf.memory.save(content);
+        return () => hf.memory.delete(id);
+      },
+      async (content) => {
+        const { session } = await hf.history.append({ session: content, agent: "a" }, { role: "user", content });
+        return () => hf.sessions.delete(session);
+      },
+    ];
+    for (const add of kinds) {
+      [probing, probed] = [Promise.withResolvers(), Promise.withResolvers()];
+      const erase = await add("poison");
+      await probing.promise;
+      await erase();
+      probed.resolve();
+      await add("a fine text");
+      await hf.embeddings.wait();
+      assert.deepEqual(await hf.embeddings.failures(), []);
+    }
+    assert.deepEqual((await hf.embeddings.status()).kinds, {
+      documents: NOTHING,
+      memories: NOTHING,
+      messages: NOTHING,
+    });
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+
+  prove("EM8 messages without a text do not wait for anything", ["another", "check"], async (given) => {
+    const hf = await openWith(given);
+    for (const content of ["", "   ", []]) {
+      await hf.history.append({ session: "s", agent: "a" }, { role: "user", content });
+      assert.deepEqual((await hf.embeddings.wait({ timeoutMs: 10_000 })).kinds.messages, NOTHING);
+    }
+    assert.deepEqual((await given.check()).issues, []);
+  }),
+];
+
 const memoryCases: readonly Case[] = [
   prove("EM9 memories are found by meaning, within their scope and the filters", ["another"], async (given) => {
     const hf = await openWith(given);
@@ -355,4 +411,4 @@ const memoryCases: readonly Case[] = [
   }),
 ];
 
-export const passageCases: readonly Case[] = [...messageCases, ...memoryCases];
+export const passageCases: readonly Case[] = [...messageCases, ...eraseCases, ...memoryCases];
