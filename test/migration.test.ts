@@ -50,7 +50,7 @@ const PINNED: Readonly<Record<number, readonly [sqlite: string, postgres: string
   16: ["a0137f7111429d9ac8b60b2ec9ec781a", "62e4c9bbd85c736fdc3f1b6618c76817"],
   17: ["509a422169e3bd4d13f7b5bc22f70e7c", "d5ca9ece7f7278cd944f4d0620f81d83"],
   18: ["3788de2ac6ec56090fd7b6722f67ed54", "3788de2ac6ec56090fd7b6722f67ed54"],
-  19: ["2fba3cd036f54495b8630a8b1861252e", "1c49a50d14b913492a38e0b9844a555e"],
+  19: ["171d5c147892b1996e9acb80a0bdccb6", "d743337b68daa1f923d5c97e15ec24b8"],
   20: ["abdff442e8e8e257f7428d49e4e19d5f", "abdff442e8e8e257f7428d49e4e19d5f"],
 };
 

@@ -305,7 +305,7 @@ const PASSAGES = [
   "CREATE INDEX passages_pending ON passages (pending, collection_no, item) WHERE pending IS NOT NULL",
   "ALTER TABLE index_kinds ADD COLUMN cut {int} NOT NULL DEFAULT 0",
   "ALTER TABLE index_items ADD COLUMN cut {int}",
-  "CREATE INDEX index_items_uncut ON index_items (group_no, item) WHERE kind = 'memories' AND cut IS NULL",
+  "CREATE INDEX index_items_uncut ON index_items (group_no, item) WHERE cut IS NULL AND kind = 'memories'",
 ];
 
 export const MIGRATIONS: readonly Migration[] = [
