@@ -98,12 +98,18 @@ async function describeStore(driver: Driver): Promise<Readonly<Record<string, un
 test.each(ENGINES)("ST4 a new store is what the migrations make, one after the other ($name)", async (engine) => {
   const ground = await engine.fresh();
   const options = { create: true, migrate: true, environment: realEnvironment(), target: "test" };
-  try {
-    const fresh = await describeStore(ground.driver);
+  const dropAll = async () => {
     const tables = await ground.driver.read(ground.driver.dialect.tableNames, []);
     await ground.driver.migrate(true, async (execute) => {
       for (const { name } of tables) await execute(`DROP TABLE ${name}`);
     });
+  };
+  try {
+    // The tables of the ground may have been another case's before.
+    await dropAll();
+    await migrate(ground.driver, options);
+    const fresh = await describeStore(ground.driver);
+    await dropAll();
     await migrate(ground.driver, options, MIGRATIONS.slice(0, 1));
     await migrate(ground.driver, options);
     expect(fresh).toEqual(await describeStore(ground.driver));

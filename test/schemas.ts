@@ -68,6 +68,8 @@ class MadeSchema {
   /** What it consists of, and how the catalogue describes that; whatever a case does to its tables shows there. */
   parts: Parts = { all: [], tables: [], names: [], numbers: [] };
   shape = "";
+  /** Statements that insert the rows of a new store. */
+  firstRows: readonly string[] = [];
   readonly #kept: KeptDriver[] = [];
 
   async driver(settings: Settings): Promise<Driver> {
@@ -139,6 +141,7 @@ class Schemas {
     await migrate(driver, { create: true, migrate: true, environment, target: "test" });
     await driver.close();
     made.parts = await this.#list(made.name);
+    made.firstRows = await this.#readFirstRows(made);
     made.shape = (await this.#look(made)).shape;
     return made;
   }
@@ -161,7 +164,7 @@ class Schemas {
   }
 
   /** Every table as a new store has it, numbers included. */
-  async #empty({ name, parts }: MadeSchema): Promise<void> {
+  async #empty({ name, parts, firstRows }: MadeSchema): Promise<void> {
     const tables = parts.names.map((table) => `"${name}"."${table}"`);
     await this.#sql.unsafe(
       [
@@ -169,12 +172,24 @@ class Schemas {
         `LOCK TABLE ${tables.join(", ")}`,
         ...tables.map((table) => `DELETE FROM ${table}`),
         `SELECT ${parts.numbers.map((of) => `setval('"${name}"."${of}"', 1, false)`).join(", ")}`,
-        `INSERT INTO "${name}".counters (name, n) VALUES ('gc', 1), ('word_refs', 0)`,
-        `INSERT INTO "${name}".index_kinds (kind, epoch, indexed, settled) VALUES ('messages', 0, 0, 0), ` +
-          "('memories', 0, 0, 0), ('documents', 0, 0, 0)",
+        ...firstRows,
         "COMMIT",
       ].join(";\n"),
     );
+  }
+
+  async #readFirstRows({ name, parts }: MadeSchema): Promise<readonly string[]> {
+    const tables = parts.names.map(
+      (table) => `SELECT '${table}' AS name, json_agg(t)::text AS rows FROM "${name}"."${table}" t`,
+    );
+    const found = await this.#sql.unsafe<{ name: string; rows: string | null }[]>(tables.join(" UNION ALL "));
+    return found.flatMap(({ name: table, rows }) => {
+      if (rows === null) return [];
+      const into = `"${name}"."${table}"`;
+      return [
+        `INSERT INTO ${into} SELECT * FROM json_populate_recordset(NULL::${into}, '${rows.replaceAll("'", "''")}')`,
+      ];
+    });
   }
 
   async #list(schema: string): Promise<Parts> {
