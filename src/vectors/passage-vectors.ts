@@ -25,8 +25,8 @@ export class PassageVectors {
   readonly #storage: Storage;
   readonly #cache: CodesCache;
   readonly #packer: Packer;
-  /** By the collection's number, the longest unused first. */
-  readonly #maps = new Map<number, PassageMap>();
+  /** By the collection's number, the longest unused first. Embeddings come in the order of items only within a generation. */
+  readonly #maps = new Map<number, { readonly generation: number; readonly map: PassageMap }>();
 
   constructor(storage: Storage) {
     this.#storage = storage;
@@ -39,16 +39,17 @@ export class PassageVectors {
     if (state === null || state.current === null || state.current.vectors === 0) return { state: "empty" };
     if (state.current.model !== model) return { state: "foreign", model: state.current.model };
     const codes = await this.#cache.refreshed(state, state.current);
-    const map = this.#mapOf(state.no);
+    const map = this.#mapOf(state.no, state.current.generation);
     await map.refresh();
     if (isPackable(state) || codes.hasEmptyPages) this.#packer.schedule(state.name);
     return { state: "open", passages: new ScoredPassages(this.#storage, state, state.current, codes, map) };
   }
 
-  #mapOf(collection: number): PassageMap {
-    const map = this.#maps.get(collection) ?? new PassageMap(this.#storage, collection);
+  #mapOf(collection: number, generation: number): PassageMap {
+    const known = this.#maps.get(collection);
+    const map = known?.generation === generation ? known.map : new PassageMap(this.#storage, collection);
     this.#maps.delete(collection);
-    this.#maps.set(collection, map);
+    this.#maps.set(collection, { generation, map });
     for (const no of this.#maps.keys()) {
       if (this.#maps.size <= MAPS) break;
       this.#maps.delete(no);

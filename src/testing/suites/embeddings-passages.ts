@@ -312,6 +312,30 @@ const eraseCases: readonly Case[] = [
     assert.deepEqual((await given.check()).issues, []);
   }),
 
+  prove(
+    "EM8 a handle that searched before finds what a later generation has in addition",
+    ["another"],
+    async (given) => {
+      const [one, two] = [createMeaningEmbedder("test/one@5"), createMeaningEmbedder("test/two@5")];
+      const poison = "This hound is poison.";
+      for (const { poison: texts } of [one, two]) texts.add(poison);
+      const a = await openWith(given, one);
+      for (const content of ["First.", poison, "Last."]) {
+        await a.history.append({ session: "s", agent: "a" }, { role: "user", content });
+      }
+      await a.embeddings.wait();
+      assert.ok(!(await found(a, "dog")).includes(poison));
+      const b = await openWith(given, two);
+      await b.embeddings.wait();
+      await b.close();
+      one.poison.clear();
+      await a.embeddings.adopt();
+      await a.embeddings.retry();
+      await a.embeddings.wait();
+      assert.equal((await found(a, "dog"))[0], poison);
+    },
+  ),
+
   prove("EM8 messages without a text do not wait for anything", ["another", "check"], async (given) => {
     const hf = await openWith(given);
     for (const content of ["", "   ", []]) {
