@@ -16,7 +16,7 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /leave `model` out/,
-    "nobody named the model of its embeddings: leave --model out if these are of the same one, or use a collection of their own",
+    "its embeddings have no model name: leave --model out if these are of the same one, or use a collection of their own",
   ],
   [
     /^Try again later\. Texts that wait to be embedded/,

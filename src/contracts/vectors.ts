@@ -113,7 +113,7 @@ export interface CollectionOptions {
 export interface AddOptions extends CollectionOptions {
   /**
    * The model of the embeddings. EmbeddingMismatch if the collection has those of another model. Without it, embeddings are added only
-   * beside others whose model nobody named, and a query is taken as one of the collection's model.
+   * beside others without a model, and a query is taken as one of the collection's model.
    */
   readonly model?: string;
 }

@@ -188,8 +188,9 @@ interface GivenEmbeddings {
 }
 
 /**
- * The generation that embeddings of this model may join. Embeddings without a model's name are a generation of their own: nobody knows
- * whether they are of a model that has one. Without any embedding, a generation without a name takes the name of the first ones.
+ * The generation that embeddings of this model may join. Embeddings without a model's name are a generation of their own: the store
+ * cannot know whether they are of a model that has one. Without any embedding, a generation without a name takes the name of the first
+ * ones.
  */
 export function joinGeneration(
   collection: string,
@@ -218,7 +219,7 @@ export function requireSameModel(
     { model, dimension },
     what,
     generation.model === "" && model !== "" && dimension === generation.dimension
-      ? "Nobody named the model of its embeddings: leave `model` out if you know that the query is of the same one."
+      ? "Its embeddings have no model name: leave `model` out if you know that the query is of the same one."
       : OTHER_MODEL,
   );
 }
@@ -232,7 +233,7 @@ function addHint({ model, dimension }: Generation, given: GivenEmbeddings): stri
   }
   if (model !== "") return OTHER_MODEL;
   return (
-    "Nobody named the model of its embeddings: leave `model` out if these are of the same one, or use a collection of their own, " +
+    "Its embeddings have no model name: leave `model` out if these are of the same one, or use a collection of their own, " +
     "where all are added with `model`."
   );
 }
