@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cutPassages } from "./passages.ts";
+import { TEXT_LANGUAGES } from "./stem.ts";
 import { tokenise } from "./tokenise.ts";
 
 function cut(text: string) {
@@ -72,6 +73,36 @@ describe("passages", () => {
           expect(passage === undefined ? -1 : passage.start).toBeLessThanOrEqual(start);
           expect(passage?.end).toBeGreaterThan(start);
         }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("are the same in every language", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        "don't ",
+        "I'd've ",
+        "John’s. ",
+        "l'eau ",
+        "'s ",
+        "x'S",
+        "'",
+        "10²'s ",
+        "½'s ",
+        "中文's ",
+        "it's\u00ad ",
+        "we'll\u00adx ",
+      ),
+      fc.constantFrom("word ", "Word. ", "fooBar's\n", "\n\n", "中文字。", "…", "1.2.3 ", "cafe\u0301's "),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { minLength: 80, maxLength: 300, size: "max" }), (pieces) => {
+        const text = pieces.join("");
+        const [first, ...others] = TEXT_LANGUAGES.map((language) =>
+          cutPassages(text, tokenise(text, language)).map(({ start, end }) => [start, end]),
+        );
+        for (const other of others) expect(other).toEqual(first);
       }),
       { numRuns: 60 },
     );

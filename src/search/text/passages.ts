@@ -1,6 +1,8 @@
 // Cuts a long text into passages of about 75 words, so that a hit says where in it the answer stands, and a long message does not
-// win by its length. A passage ends where a paragraph, a line or a sentence ends, if one does within 60 to 90 words.
-import type { Token } from "./tokenise.ts";
+// win by its length. A passage ends where a paragraph, a line or a sentence ends, if one does within 60 to 90 words. Every language cuts
+// a text in the same places: what was made of a passage, such as its embedding, stays right when the index gets another language.
+import { isApostrophe, kindAt, UNSPACED } from "./characters.ts";
+import { isContraction, type Token } from "./tokenise.ts";
 
 export interface Passage {
   /** UTF-16 offsets into the text. Each passage begins where the one before it ends; together they are the whole text. */
@@ -25,7 +27,7 @@ const NOTHING = 0;
 
 /** The tokens are those of the text, in any language. A text without words is one passage. */
 export function cutPassages(text: string, tokens: readonly Token[]): Passage[] {
-  const words = tokens.filter((token, index) => token.position !== tokens[index - 1]?.position);
+  const words = joinWords(text, tokens);
   const passages: Passage[] = [];
   let first = 0;
   let start = 0;
@@ -35,12 +37,45 @@ export function cutPassages(text: string, tokens: readonly Token[]): Passage[] {
     first = cut.word;
     start = cut.offset;
   }
-  const to = (words.at(-1)?.position ?? -1) + 1;
+  const to = (tokens.at(-1)?.position ?? -1) + 1;
   passages.push({ start, end: text.length, from: first === 0 ? 0 : position(words, first), to });
   return passages;
 }
 
-function position(words: readonly Token[], index: number): number {
+/** A word as passages count it. */
+interface CountedWord {
+  readonly start: number;
+  end: number;
+  /** Of its first token. */
+  readonly position: number;
+}
+
+/** "Don't" is one word of English and two of other languages: here it is one of all. */
+function joinWords(text: string, tokens: readonly Token[]): readonly CountedWord[] {
+  const words: CountedWord[] = [];
+  let last: CountedWord | undefined;
+  let lastPosition = -1;
+  for (const { start, end, position } of tokens) {
+    if (position === lastPosition) continue;
+    lastPosition = position;
+    if (last !== undefined && start === last.end + 1 && isContractedWith(text, last, start)) {
+      last.end = end;
+      continue;
+    }
+    last = { start, end, position };
+    words.push(last);
+  }
+  return words;
+}
+
+function isContractedWith(text: string, { start, end }: CountedWord, next: number): boolean {
+  if (!isApostrophe(text, end) || !isContraction(text, next) || kindAt(text, start) === UNSPACED) return false;
+  // English joins one such ending to a word, and not a second one.
+  for (let at = start; at < end; at++) if (isApostrophe(text, at)) return false;
+  return true;
+}
+
+function position(words: readonly CountedWord[], index: number): number {
   return words[index]?.position ?? 0;
 }
 
@@ -51,7 +86,7 @@ interface Cut {
 }
 
 /** What is left after the cut is either long enough or, if that cannot be, half of what there is. */
-function findCut(text: string, words: readonly Token[], first: number): Cut {
+function findCut(text: string, words: readonly CountedWord[], first: number): Cut {
   const left = words.length - first;
   const goal = left < WORDS_MIN + WORDS_GOAL ? Math.ceil(left / 2) : WORDS_GOAL;
   const min = left < 2 * WORDS_MIN ? goal - 8 : WORDS_MIN;
@@ -76,7 +111,7 @@ interface Gap {
 }
 
 /** Looks at what stands between a word and the one before it. */
-function readGap(text: string, words: readonly Token[], index: number): Gap {
+function readGap(text: string, words: readonly CountedWord[], index: number): Gap {
   const start = words[index - 1]?.end ?? 0;
   const end = words[index]?.start ?? text.length;
   let lines = 0;

@@ -20,7 +20,7 @@ import {
 import { asciiTerm, foldLetter, TERM_LENGTH_MAX, unicodeTerms } from "./index-terms.ts";
 import type { TextLanguage } from "./stem.ts";
 
-export const TOKENISER_VERSION = 2;
+export const TOKENISER_VERSION = 3;
 
 export interface Token {
   /** At most TERM_LENGTH_MAX code units. */
@@ -52,7 +52,7 @@ const asciiKinds = Uint8Array.from({ length: 128 }, (_, code) => {
 });
 
 /** What may stand after an apostrophe for English to be one word: john's, don't, we'll. Else 'a'b' and b'bytes' are two. */
-const CONTRACTION = /(?:s|t|d|m|ll|re|ve)(?![\p{L}\p{N}\p{M}])/iuy;
+const CONTRACTION = /(?:s|t|d|m|ll|re|ve)(?!(?:\u00ad|\u200c|\u200d|\u2060|\ufeff)*[\p{L}\p{N}\p{M}])/iuy;
 
 /** Any text at all, in time that grows with its length only. "none" leaves words unstemmed, and apostrophes separate them. */
 export function tokenise(text: string, language: TextLanguage): Token[] {
@@ -147,8 +147,13 @@ function pushParts(scan: Scan, start: number, end: number): void {
 /** Where an English word ends whose letters end at the index. */
 function contractionEnd({ text, language }: Scan, end: number): number {
   if (language !== "english" || !isApostrophe(text, end)) return end;
-  CONTRACTION.lastIndex = end + 1;
-  return CONTRACTION.test(text) ? CONTRACTION.lastIndex : end;
+  return isContraction(text, end + 1) ? CONTRACTION.lastIndex : end;
+}
+
+/** Whether what stands behind an apostrophe makes one word of it with the word before, in English. */
+export function isContraction(text: string, start: number): boolean {
+  CONTRACTION.lastIndex = start;
+  return CONTRACTION.test(text);
 }
 
 /** As the stemmer expects it: with the one apostrophe that ASCII has. A word that is too long goes without its tail. */

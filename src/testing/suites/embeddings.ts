@@ -5,13 +5,14 @@ import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { embeddingModelCases } from "./embeddings-models.ts";
 import { passageCases } from "./embeddings-passages.ts";
+import { searchCases } from "./embeddings-search.ts";
 import { until } from "./eventually.ts";
 import { createTestEmbedder, vectorOf } from "./test-embedder.ts";
 
 export function runEmbeddingsSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `embeddings: ${name}`,
-    [...queueCases, ...failureCases, ...embeddingModelCases, ...passageCases],
+    [...queueCases, ...failureCases, ...embeddingModelCases, ...passageCases, ...searchCases],
     make,
     options,
   );
