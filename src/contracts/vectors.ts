@@ -6,6 +6,7 @@ import type { JsonableObject, JsonObject } from "./json.ts";
 import type { ContentBlock, ContentBlockInput } from "./messages.ts";
 import type { MetadataFilter } from "./metadata-filter.ts";
 import type { SearchSnippet } from "./search.ts";
+import type { TextLanguage } from "./text-index.ts";
 
 /** A vector as a model returns it: finite numbers, at most 4,096 of them. */
 export type Embedding = Float32Array | readonly number[];
@@ -21,6 +22,8 @@ export interface DocumentInput<M extends object = JsonObject> {
   readonly id?: string;
   /** A string is short for one text block. */
   readonly content: string | readonly ContentBlockInput[];
+  /** The language in which the words of its text are stemmed; "none" leaves them as they are. Default: that of the store. */
+  readonly language?: TextLanguage | null;
   /** Without one the document is found by its id and by its words; by meaning once it has an embedding. */
   readonly embedding?: Embedding | null;
   /** What filters can find the document by. */
@@ -31,6 +34,8 @@ export interface DocumentInput<M extends object = JsonObject> {
 export interface Document {
   readonly id: string;
   readonly content: readonly ContentBlock[];
+  /** null: that of the store. */
+  readonly language: TextLanguage | null;
   /** As stored, with the precision of the collection; null if the document has none. */
   readonly embedding: readonly number[] | null;
   readonly metadata: JsonObject;
@@ -140,9 +145,9 @@ export interface Vectors {
   upsert(documents: readonly DocumentInput<object>[], options?: AddOptions): Promise<readonly string[]>;
   /**
    * The documents that have words of a text, best first: more words of the query rank a document higher, "phrases" must be in it,
-   * -excluded words not, and prefix* stands for words that begin so. If the store's embedder made the collection's embeddings, documents
-   * with a near meaning are found too, and both scores are weighted and added. `mode` of the result says which it was. A blank text
-   * or a missing collection gives none.
+   * -excluded words not, and prefix* stands for words that begin so. Each document is searched in its own language. If the store's
+   * embedder made the collection's embeddings, documents with a near meaning are found too, and both scores are weighted and added.
+   * `mode` of the result says which it was. A blank text or a missing collection gives none.
    */
   search(query: string, options?: VectorSearchOptions): Promise<TextMatches>;
   /**

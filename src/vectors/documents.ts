@@ -1,5 +1,5 @@
-// Documents as callers give them, as they are stored, and as callers get them back. A document's content and metadata are one JSON
-// text: inline in its row, or in a blob if it is long or names blobs.
+// Documents as callers give them, as they are stored, and as callers get them back. A document's content, metadata and language
+// are one JSON text: inline in its row, or in a blob if it is long or names blobs.
 
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
@@ -7,9 +7,10 @@ import type { Commit, Write } from "../contracts/storage/commit.ts";
 import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
 import type { RowOf } from "../contracts/storage/tables.ts";
 import type { DocumentRow } from "../contracts/storage/vector-queries.ts";
+import { TEXT_LANGUAGES, type TextLanguage } from "../contracts/text-index.ts";
 import { toHex } from "../core/bytes.ts";
 import { checkId, checkPlain, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
-import { decodeRow, jsonObject, list, plainObject, withBlob } from "../core/decode.ts";
+import { decodeRow, jsonObject, list, oneOf, optional, plainObject, withBlob } from "../core/decode.ts";
 import { fieldsOf } from "../core/metadata-fields.ts";
 import { type CarriedMedia, checkContent, prepareCarried } from "../history/append.ts";
 import { toVector } from "./embedding.ts";
@@ -34,12 +35,14 @@ export function readyDocument(input: unknown, what: string): ReadyDocument {
   if (input === undefined || typeof input === "string") {
     throw invalid(what, "a document", input, "documentFromText(text) makes a document of a text.");
   }
-  const document = checkRecord(input, what, ["id", "content", "embedding", "metadata"]);
+  const document = checkRecord(input, what, ["id", "content", "language", "embedding", "metadata"]);
   const id = document.id === undefined ? null : checkId(document.id, `${what}.id`);
   const { content, named, carried } = checkContent(document.content, `${what}.content`);
   if (document.metadata !== undefined) checkPlain(document.metadata, `${what}.metadata`);
   // A private copy: later changes of the caller's object affect nothing that is stored.
-  const stored = copyJson({ content, metadata: document.metadata ?? {} }, what, "documentBytes") as {
+  const language = checkLanguage(document.language, `${what}.language`);
+  const given = { content, metadata: document.metadata ?? {}, ...(language === null ? {} : { language }) };
+  const stored = copyJson(given, what, "documentBytes") as {
     readonly metadata: JsonObject;
   };
   const bytes = encodeCopy(stored as unknown as Json, what, "documentBytes");
@@ -50,6 +53,14 @@ export function readyDocument(input: unknown, what: string): ReadyDocument {
       ? null
       : toVector(document.embedding, `${what}.embedding`);
   return { id, what, bytes, metadata: stored.metadata, named, carried, embedding };
+}
+
+/** null: that of the store. */
+function checkLanguage(language: unknown, what: string): TextLanguage | null {
+  if (language === undefined || language === null) return null;
+  const known = TEXT_LANGUAGES.find((one) => one === language);
+  if (known === undefined) throw invalid(what, `one of ${TEXT_LANGUAGES.join(", ")}`, language);
+  return known;
 }
 
 /** Contents up to this size are in their document's row: most pieces of texts are shorter. */
@@ -82,13 +93,15 @@ export async function prepareContent(
   };
 }
 
-const STORED = { content: list, metadata: plainObject };
+const STORED = { content: list, metadata: plainObject, language: optional(oneOf(TEXT_LANGUAGES)) };
 
 export interface StoredDocument {
   readonly id: string;
   readonly item: number;
   readonly content: readonly ContentBlock[];
   readonly metadata: JsonObject;
+  /** null: that of the store. */
+  readonly language: TextLanguage | null;
 }
 
 export async function readDocument(
@@ -99,8 +112,8 @@ export async function readDocument(
   const name = { kind: "document", collection, document: row.id };
   const bytes = row.words ?? (await payloads.read(withBlob(name, "content", row)));
   const stored = decodeRow(name, { content: bytes }, { content: jsonObject });
-  const { content, metadata } = decodeRow(name, stored.content, STORED);
-  return { id: row.id, item: row.item, content: content as readonly ContentBlock[], metadata };
+  const { content, ...others } = decodeRow(name, stored.content, STORED);
+  return { id: row.id, item: row.item, content: content as readonly ContentBlock[], ...others };
 }
 
 export function encodeEmbedding(vector: Float32Array, precision: VectorPrecision, what: string): Uint8Array {

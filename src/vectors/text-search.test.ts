@@ -1,15 +1,24 @@
-// A search by text in a collection gives what it gives in a store without other collections, however the index is spread over segments.
+// A search by text in a collection gives what it gives in a store without other collections, however the index is spread over
+// segments, and finds every document that has a word of the query in the document's language.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { TextLanguage } from "../contracts/text-index.ts";
+import type { Document } from "../contracts/vectors.ts";
+import type { InterruptibleWork } from "../core/time-slice.ts";
 import { open } from "../open.ts";
+import { hasMatch, matchesText } from "../search/ranking/match-text.ts";
+import { parseQuery, toIndexQuery } from "../search/text/query.ts";
 import { scaled } from "../testing/scale.ts";
 
-const WORDS = "anchor boat harbour sail sails storm wind captain crew compass the of naïve 東京都 readFile".split(" ");
+const WORDS = "anchor boat harbour sail sails storm running captain crews compass the der naïve 東京都 readFile".split(
+  " ",
+);
 const COLLECTIONS = ["a", "b", "c"] as const;
 
 const word = fc.constantFrom(...WORDS);
 const content = fc.array(word, { minLength: 0, maxLength: 12 }).map((words) => words.join(" "));
-const document = fc.record({ n: fc.nat(5), content, length: fc.constantFrom(1, 1, 1, 40) });
+const language = fc.constantFrom<TextLanguage | null>(null, null, null, "english", "german", "none");
+const document = fc.record({ n: fc.nat(5), content, length: fc.constantFrom(1, 1, 1, 40), language });
 const collection = fc.constantFrom(...COLLECTIONS);
 const operation = fc.oneof(
   {
@@ -40,7 +49,24 @@ const query = fc
   )
   .map((parts) => parts.join(" "));
 
-test("ME15 other collections change no result and no score", async () => {
+const IDS = [0, 1, 2, 3, 4, 5].map((n) => `d${n}`);
+
+/** Whether a search finds the document, by its text. */
+function isFound({ content: blocks, language: own }: Document, text: string): boolean {
+  const [block] = blocks;
+  const said = block?.type === "text" ? block.text : "";
+  const words = toIndexQuery(parseQuery(text, []), own ?? "english");
+  return [hasMatch, matchesText].every((decide) => runToEnd(decide(said, words, own ?? "english")));
+}
+
+function runToEnd<T>(work: InterruptibleWork<T>): T {
+  for (;;) {
+    const next = work.next();
+    if (next.done === true) return next.value;
+  }
+}
+
+test("ME15 ME16 other collections change no result and no score", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(operation, { maxLength: 14 }),
@@ -60,10 +86,10 @@ test("ME15 other collections change no result and no score", async () => {
               if (one.kind === "drop") await vectors.deleteCollection(one.collection);
               else if (one.kind === "delete") await vectors.delete([`d${one.n}`], { collection: one.collection });
               else {
-                const documents = new Map(
-                  one.documents.map(({ n, content: text, length }) => [n, `${text} `.repeat(length)]),
-                );
-                const given = [...documents].map(([n, text]) => ({ id: `d${n}`, content: text, metadata: { n } }));
+                const documents = new Map(one.documents.map((each) => [`d${each.n}`, each]));
+                const given = [...documents].map(([id, { n, content: text, length, language: own }]) => {
+                  return { id, content: `${text} `.repeat(length), language: own, metadata: { n } };
+                });
                 await vectors.upsert(given, { collection: one.collection });
               }
             }
@@ -74,6 +100,11 @@ test("ME15 other collections change no result and no score", async () => {
                 const expected = await hf.vectors.search(text, { collection: name, ...options });
                 expect(await mixed.vectors.search(text, { collection: name, ...options })).toEqual(expected);
               }
+              const found = await hf.vectors.search(text, { collection: name, limit: 100 });
+              const all = await hf.vectors.get(IDS, { collection: name });
+              expect(found.map(({ id }) => id).sort()).toEqual(
+                all.filter((one) => isFound(one, text)).map(({ id }) => id),
+              );
             }
           }
         } finally {

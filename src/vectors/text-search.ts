@@ -9,23 +9,19 @@ import type { ParsedFilter } from "../core/metadata-filter.ts";
 import { findItems } from "../core/metadata-index.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { documentIndex, documentText } from "../search/index/document-index.ts";
-import { oneGroup } from "../search/index/one-group.ts";
 import { searchIsOff } from "../search/index/search-off.ts";
 import type { MessageIndexOptions } from "../search/index/snapshot.ts";
-import type { TextIndex } from "../search/index/text-index.ts";
 import { hybridWeights, rankHybrid } from "../search/ranking/hybrid.ts";
 import { matchesText } from "../search/ranking/match-text.ts";
-import { checkQueryTerms } from "../search/ranking/query-limits.ts";
-import { openItemRanking } from "../search/ranking/rank-items.ts";
 import { readPassage } from "../search/ranking/snippet.ts";
-import { type IndexQuery, parseQuery, toIndexQuery } from "../search/text/query.ts";
-import type { TextLanguage } from "../search/text/stem.ts";
+import type { IndexQuery } from "../search/text/query.ts";
 import { type CollectionState, DOCUMENTS, readCollection } from "./collections.ts";
 import { readDocument } from "./documents.ts";
 import type { RowBitmap } from "./kernel/row-bitmap.ts";
 import { chooseMode, type QueryEmbedder } from "./query-text.ts";
 import { bitmapOf, findNearest, type SearchContext, scoreItems } from "./search.ts";
 import { type SearchOutcome, searchUntilSettled } from "./settled-search.ts";
+import { rankByWords, type WordMatch, WordQuery } from "./word-search.ts";
 
 export interface TextQuery {
   readonly text: string;
@@ -57,7 +53,7 @@ export function createTextSearch(
       if (mode !== "vector" && index === null) throw searchIsOff();
       if (state === null || text.trim() === "") return listOf([], mode);
       const vector = mode === "text" || embedder === null ? null : await embedder.embed(text);
-      const words = mode === "vector" || index === null ? null : await readWords(index, text);
+      const words = mode === "vector" || index === null ? null : await WordQuery.read(index, text);
       const slice = new TimeSlice(storage.environment);
       const search = { context, query, vector, model: embedder?.model, words, slice };
       return listOf(await searchUntilSettled(query.collection, () => searchOnce(search)), mode);
@@ -73,19 +69,6 @@ function listOf(matches: readonly TextMatch[], mode: TextSearchMode): TextMatche
   return list as readonly TextMatch[] as TextMatches;
 }
 
-interface QueryWords {
-  readonly index: TextIndex;
-  readonly query: IndexQuery;
-  readonly language: TextLanguage;
-}
-
-async function readWords(index: TextIndex, text: string): Promise<QueryWords> {
-  const language = await index.readLanguage();
-  const query = toIndexQuery(parseQuery(text, []), language);
-  checkQueryTerms(query);
-  return { index, query, language };
-}
-
 interface OneSearch {
   readonly context: SearchContext;
   readonly query: TextQuery;
@@ -94,7 +77,7 @@ interface OneSearch {
   /** The model of the vector. */
   readonly model: string | undefined;
   /** null: the search is by the embedding only. */
-  readonly words: QueryWords | null;
+  readonly words: WordQuery | null;
   readonly slice: TimeSlice;
 }
 
@@ -134,10 +117,11 @@ interface RankedDocuments {
 }
 
 async function rankDocuments(search: OneSearch, state: CollectionState, wanted: number): Promise<RankedDocuments> {
-  const { context, query, model, vector, words } = search;
+  const { context, query, model, vector, words, slice } = search;
   const items = await readAllowedItems(context.storage, state, query.filter);
   if (items?.length === 0) return { documents: [], isAll: true, isStale: false };
-  const byWords = words === null ? [] : await rankByWords(search, words, state, items, wanted);
+  const selection = { collection: state.no, items, limit: wanted };
+  const byWords = words === null ? [] : await rankByWords(words, selection, slice);
   const isAll = byWords.length < wanted;
   if (vector === null) {
     const documents = byWords.map(({ item, part, share }) => {
@@ -174,30 +158,6 @@ async function readItems(storage: Storage, collection: number): Promise<readonly
     for (const { item } of rows) items.push(item);
     if (rows.length < ITEMS_AT_ONCE) return items;
   }
-}
-
-interface WordMatch {
-  readonly item: number;
-  readonly part: number;
-  readonly share: number;
-}
-
-/** What other collections hold changes no score. */
-function rankByWords(
-  { slice }: OneSearch,
-  { index, query }: QueryWords,
-  { no }: CollectionState,
-  items: readonly number[] | null,
-  wanted: number,
-): Promise<readonly WordMatch[]> {
-  const allowed = items === null ? null : new Set(items);
-  const selection = allowed === null ? {} : { groups: (item: number) => allowed.has(item) };
-  return index.read(async (snapshot) => {
-    const documents = oneGroup(snapshot, no);
-    if (documents === null) return [];
-    const ranking = await openItemRanking(documents, query, slice, { selection });
-    return ranking.best(wanted);
-  });
 }
 
 function mixRankings(
@@ -254,15 +214,19 @@ async function readMatch(
   { score, similarity, signals, part }: RankedDocument,
   row: DocumentRow,
 ): Promise<TextMatch | null> {
-  const { id, content, metadata } = await readDocument(context.payloads, name, row);
+  const { id, content, metadata, ...document } = await readDocument(context.payloads, name, row);
   const text = documentText(content);
-  const { query, language } = words ?? NO_WORDS;
+  const language = document.language ?? words?.language ?? "none";
+  const query = words?.in(language) ?? NO_WORDS;
   if (!(await runInSlices(matchesText(text, query, language), slice))) return null;
   const { snippet } = await runInSlices(readPassage(text, part, query, language), slice);
   return { id, content, score, similarity, metadata, signals, snippet };
 }
 
-const NO_WORDS: Pick<QueryWords, "query" | "language"> = {
-  query: { terms: [], compounds: [], phrases: [], prefixes: [], excluded: { phrases: [], prefixes: [] } },
-  language: "none",
+const NO_WORDS: IndexQuery = {
+  terms: [],
+  compounds: [],
+  phrases: [],
+  prefixes: [],
+  excluded: { phrases: [], prefixes: [] },
 };

@@ -147,8 +147,8 @@ async function getDocuments(
   );
   const byId = new Map<string, Document>();
   for (const row of rows) {
-    const { id, content, metadata } = await readDocument(payloads, collection, row);
-    byId.set(id, { id, content, embedding: embeddings.get(row.item) ?? null, metadata });
+    const { id, content, language, metadata } = await readDocument(payloads, collection, row);
+    byId.set(id, { id, content, language, embedding: embeddings.get(row.item) ?? null, metadata });
   }
   return ids.flatMap((id) => byId.get(id) ?? []);
 }

@@ -89,6 +89,12 @@ test("text files are added paragraph by paragraph, and found by words", async ()
   expect([none.stdout, none.stderr]).toEqual(["no document matches\n", expect.stringContaining("wine*")]);
   expect((await cli("add", "whole", "notes.txt", "--whole")).stdout).toBe("1 document added to whole\n");
   expect((await cli("show", "whole", "notes.txt")).stdout).toContain("Espresso");
+  const german = ["Alte Häuser am Hafen", '{"content":"The houses","language":"english"}', "--language", "german"];
+  expect((await cli("add", "docs", ...german)).code).toBe(EXIT.ok);
+  expect((await cli("search", "docs", "Haus", "--json")).stdout).toContain("Häuser am Hafen");
+  expect((await cli("search", "docs", "house")).stdout).toContain("The houses");
+  const unknown = await cli("add", "docs", "a text", "--language", "de");
+  expect([unknown.code, unknown.stderr]).toEqual([EXIT.usage, expect.stringContaining("german")]);
   expect((await cli("add", "docs", "notes.txt")).stderr).toContain("--replace");
   expect((await cli("add", "docs", "notes.txt", "--replace")).code).toBe(EXIT.ok);
 });

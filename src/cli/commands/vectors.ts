@@ -4,6 +4,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { MetadataFilter } from "../../contracts/metadata-filter.ts";
 import type { Collection, Document, DocumentMatch, TextMatch } from "../../contracts/vectors.ts";
+import { REINDEX_VERBS } from "../../contracts/verbs/store.ts";
 import { VECTOR_VERBS } from "../../contracts/verbs/vectors.ts";
 import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
@@ -11,7 +12,7 @@ import { readDocuments } from "../document-files.ts";
 import { finishEmbedding } from "../embedding-progress.ts";
 import { UsageError } from "../failure.ts";
 import { parseJson, readObject, readTextOperand } from "../input.ts";
-import { EMBEDDER_OPTION } from "../option.ts";
+import { choiceOption, EMBEDDER_OPTION } from "../option.ts";
 import type { Output } from "../output.ts";
 import { snippetLines } from "../snippet.ts";
 import { type Column, facts, ID, table } from "../table.ts";
@@ -132,6 +133,7 @@ function documentLines(documents: readonly Document[], { output }: Context): str
     { title: "ID", cell: ({ id }) => id, shrink: 1, keep: true },
     { title: "CONTENT", cell: textOf, shrink: 2, keep: true, wrap: true },
     { title: "METADATA", cell: metadataText, shrink: 3, wrap: true },
+    { title: "LANGUAGE", cell: ({ language }) => language ?? "", drop: 2 },
     { title: "EMBEDDED", cell: ({ embedding }) => (embedding === null ? "no" : "yes"), drop: 1 },
   ];
   return table(columns, documents, output.frame);
@@ -251,20 +253,28 @@ function adviceFor(query: string, hasFilter: boolean, documents: number): string
   ].join("; ");
 }
 
+const LANGUAGE = REINDEX_VERBS.reindex.params[0].schema.fields.language;
+
 const add: Command = {
   name: "add",
   summary: "add documents: text files, JSON lines, or a text",
-  usage: ["vectors add COLLECTION FILE|TEXT|-… [--whole] [--replace] [--model NAME] [--embedder E]"],
+  usage: ["vectors add COLLECTION FILE|TEXT|-… [--whole] [--replace] [--language L] [--model NAME] [--embedder E]"],
   description:
     "Adds documents to a collection, which is created with its first one. Each paragraph of a text file is a document, with the id " +
     "FILE:LINE and its file and line as metadata; with --whole each file is one, with the id FILE. A file of JSON lines has a document " +
     'in each line, such as {"id": "tea-1", "content": "About tea", "metadata": {"topic": "tea"}, "embedding": [0.1, 0.2]}; ' +
-    "only content is required. - reads standard input, and a text or a JSON object can stand in the command. " +
+    'only content is required; "language" in a line comes before --language. - reads standard input, and a text or a JSON object can ' +
+    "stand in the command. " +
     "Documents are found by their words at once, and by an embedding if they have one or --embedder gives them one. " +
     `Each ${formatCount(DOCUMENTS_AT_ONCE)} documents are one commit.`,
   options: {
     whole: { type: "flag", summary: "a text is one document, not one for each paragraph" },
     replace: { type: "flag", summary: "replace documents that have the same id" },
+    language: {
+      ...choiceOption(LANGUAGE),
+      value: "L",
+      summary: `whose words the documents have: ${LANGUAGE.of.join(", ")} (default: that of the store)`,
+    },
     model: { type: "text", value: "NAME", summary: "the model of the embeddings: those of another one are refused" },
     ...EMBEDDER_OPTION,
   },
@@ -272,6 +282,7 @@ const add: Command = {
   examples: [
     { command: "holdfast vectors add notes README.md docs/*.md", does: "every paragraph of these files" },
     { command: "holdfast vectors add notes 'Ada takes green tea'", does: "one text" },
+    { command: "holdfast vectors add notes handbuch/*.md --language german", does: "German texts" },
     { command: "holdfast vectors add notes products.jsonl --replace", does: "a JSON object a line" },
     { command: `holdfast vectors add notes '{"content": "About tea", "embedding": [0.1, 0.2]}'`, does: "one document" },
   ],
@@ -279,7 +290,9 @@ const add: Command = {
   run: async (context) => {
     const { args, io, output } = context;
     const [collection = "", ...operands] = args.operands;
-    const documents = await readDocuments(operands, io, args.flag("whole"));
+    const language = args.choice("language", LANGUAGE.of);
+    const read = await readDocuments(operands, io, args.flag("whole"));
+    const documents = language === undefined ? read : read.map((one) => ({ language, ...one }));
     const model = args.text("model");
     const options = model === undefined ? { collection } : { collection, model };
     const holdfast = await context.open();

@@ -13,6 +13,8 @@ export interface IndexItem {
   readonly at: number;
   readonly flags: number;
   readonly text: string;
+  /** The item's own language; without one, its words are stemmed in that of the index. */
+  readonly language?: TextLanguage;
   /** Terms that all of its units have (`fieldTerm`). */
   readonly fields: readonly string[];
 }
@@ -83,9 +85,9 @@ export interface IndexUnit {
 /** A passage counts at most so many words, also where cutting found no end. */
 const WORDS_MAX = 0xff_ff;
 
-/** The units of an item, in the order of its passages. */
+/** The units of an item, in the order of its passages. `language` is that of the index. */
 export function* readUnits(item: IndexItem, language: TextLanguage): Generator<IndexUnit, void, void> {
-  for (const { part, words, tokens } of readPassages(item.text, language)) {
+  for (const { part, words, tokens } of readPassages(item.text, item.language ?? language)) {
     const counts = new Map<string, number>();
     for (const { term } of tokens) counts.set(term, (counts.get(term) ?? 0) + 1);
     for (const [term, count] of counts) counts.set(term, impactOf(count, words));

@@ -43,6 +43,8 @@ export interface RankedItem extends RankedUnit {
 type UnitOfItem = Omit<RankedItem, "share" | "textShare" | "groupShare">;
 
 export interface ItemRanking {
+  /** That any item could have for the query. */
+  readonly highestScore: number;
   /** Exactly the best items, best first. Fewer than `limit`: no other item has a term of the query. */
   best(limit: number): Promise<readonly RankedItem[]>;
   /** 1 for each unit that may be found; null: all may. */
@@ -62,12 +64,14 @@ export async function openItemRanking(
   const { weighted, phrases } = await readQueryTerms(snapshot, query, weights, slice);
   // A search by words that has none in the index needs no filter.
   const readFilter = once(() => readAllowed(snapshot, query, selection, phrases, slice));
+  const highest = highestScores(weighted, weights, factors);
+  const share = shareOf(highest);
   return {
+    highestScore: highest.all,
     readAllowed: readFilter,
     async scoresOf(wanted) {
       const found = await runInSlices(scoreUnits(snapshot.units, weighted, { weights, factors }, wanted), slice);
       const scored = new Map(found.map((one) => [one.unit, one]));
-      const share = shareOf(weighted, weights, factors);
       return wanted.map((unit) => share(itemOf(snapshot.units, scored.get(unit) ?? unscored(unit, factors))));
     },
     async best(limit) {
@@ -77,7 +81,7 @@ export async function openItemRanking(
         const ranking = { weights, limit: Math.min(units, snapshot.units.count), allowed, factors };
         const ranked = await runInSlices(rankUnits(snapshot.units, weighted, ranking), slice);
         const items = firstOfItems(snapshot.units, ranked).slice(0, limit);
-        if (items.length === limit || ranked.length < units) return items.map(shareOf(weighted, weights, factors));
+        if (items.length === limit || ranked.length < units) return items.map(share);
       }
     },
   };
@@ -129,18 +133,23 @@ function unscored(unit: number, factors: UnitFactors): RankedUnit {
   return { unit, score: 0, text: 0, group: 0, factor: factors.factorOf(unit) };
 }
 
-function shareOf(
-  terms: readonly WeightedTerm[],
-  weights: RankingWeights,
-  factors: UnitFactors,
-): (item: UnitOfItem) => RankedItem {
-  const bestText = terms.reduce((sum, { rarity }) => sum + rarity, 0) * TERM_SCORE_MAX;
-  const best = bestText * (ONE + weights.group) * factors.max;
+interface HighestScores {
+  readonly all: number;
+  /** Of a text or a group alone. */
+  readonly text: number;
+}
+
+function highestScores(terms: readonly WeightedTerm[], weights: RankingWeights, factors: UnitFactors): HighestScores {
+  const text = terms.reduce((sum, { rarity }) => sum + rarity, 0) * TERM_SCORE_MAX;
+  return { text, all: text * (ONE + weights.group) * factors.max };
+}
+
+function shareOf(highest: HighestScores): (item: UnitOfItem) => RankedItem {
   return (item) => ({
     ...item,
-    share: shareIn(item.score, best),
-    textShare: shareIn(item.text, bestText),
-    groupShare: shareIn(item.group, bestText),
+    share: shareIn(item.score, highest.all),
+    textShare: shareIn(item.text, highest.text),
+    groupShare: shareIn(item.group, highest.text),
   });
 }
 

@@ -16,6 +16,14 @@ const DRINKS = [
   { id: "matcha", content: "Matcha: powdered green leaves.", metadata: { year: 2023, kind: "tea" } },
 ] as const;
 
+const PORTS = [
+  { id: "de", content: "Alte Häuser am Hafen, die Segel sind aus gutem Leinen. Nginx läuft.", language: "german" },
+  { id: "en", content: "Old houses at the harbour never die of cold winds. Nginx runs." },
+  { id: "fr", content: "Des maisons anciennes au port et leurs voiles toutes blanches. Nginx va.", language: "french" },
+  { id: "english", content: "New houses far from any wind or from the water. Nginx runs.", language: "english" },
+  { id: "none", content: "Wharves, piers and other places of ships and of people. Nginx runs.", language: "none" },
+] as const;
+
 export const vectorTextCases: readonly Case[] = [
   prove(
     "ME15 documents are found by words, without an embedder, and the result says so",
@@ -146,6 +154,73 @@ export const vectorTextCases: readonly Case[] = [
     assert.deepEqual(idsOf(await vectors.search("tea coffee", COLLECTION)), ["black"]);
     await reindex();
     assert.deepEqual(idsOf(await vectors.search("green tea coffee", COLLECTION)).sort(), ["black", "matcha"]);
+  }),
+
+  prove("ME16 each document is found in its own language", ["vectors"], async ({ vectors }) => {
+    const collection = "ports";
+    await vectors.add(PORTS, { collection });
+    const search = async (query: string, limit = 5) => idsOf(await vectors.search(query, { collection, limit }));
+    const found = async (query: string) => (await search(query)).sort();
+    // Stemmed: Häuser and Haus, houses and house, maisons and maison. Words of "none" stay as they are.
+    assert.deepEqual(await found("Haus"), ["de"]);
+    assert.deepEqual(await found("house"), ["en", "english"]);
+    assert.deepEqual(await found("maison"), ["fr"]);
+    assert.deepEqual([await found("wharves"), await found("wharf")], [["none"], []]);
+    assert.deepEqual(await found("Haus house maison wharves"), ["de", "en", "english", "fr", "none"]);
+    // German queries go without "die"; other documents have it as a word.
+    assert.deepEqual(await found("die Leinwand"), ["en"]);
+    // What a query demands and excludes holds in each language.
+    assert.deepEqual(await found('"altes Haus"'), ["de"]);
+    assert.deepEqual(await found('"old house"'), ["en"]);
+    assert.deepEqual(await found("Nginx -Haus -maison"), ["en", "english", "none"]);
+    assert.deepEqual(await found("hous* häus*"), ["de", "en", "english"]);
+    const [best] = await vectors.search("Haus", { collection });
+    assert.deepEqual(best?.snippet.highlights, [[5, 11]]);
+    assert.ok(present(best).score > 0 && present(best).score <= 1);
+    // A word of all languages says the same of each document, and the newer come first.
+    assert.deepEqual(await search("Nginx", 2), ["none", "english"]);
+    const all = await vectors.search("Nginx", { collection });
+    assert.equal(new Set(all.map(({ score }) => score)).size, 1);
+    assert.deepEqual(await found("missing"), []);
+  }),
+
+  prove("ME16 a document keeps its language, until it is written again", ["vectors", "another"], async (given) => {
+    const { vectors } = given;
+    const hf = await given.another();
+    await vectors.add(PORTS.slice(0, 2));
+    const languages = async () => (await vectors.get(["de", "en"])).map(({ language }) => language);
+    assert.deepEqual(await languages(), ["german", null]);
+    const found = async (query: string) => {
+      const ids = idsOf(await vectors.search(query)).sort();
+      assert.deepEqual(idsOf(await hf.vectors.search(query)).sort(), ids);
+      return ids;
+    };
+    const both = async () => [await found("Haus"), await found("house")];
+    assert.deepEqual(await both(), [["de"], ["en"]]);
+    await hf.reindex();
+    assert.deepEqual(await both(), [["de"], ["en"]]);
+    assert.deepEqual((await hf.check({ mode: "deep" })).issues, []);
+    // The language of the index changes for those that have none of their own.
+    await hf.reindex({ language: "none" });
+    assert.deepEqual(await both(), [["de"], []]);
+    assert.deepEqual(await found("houses Haus"), ["de", "en"]);
+    const [old] = await vectors.get(["de"]);
+    await vectors.upsert([{ ...present(old), language: null }]);
+    assert.deepEqual(
+      [await languages(), await both()],
+      [
+        [null, null],
+        [[], []],
+      ],
+    );
+    await vectors.upsert([{ ...present(old), language: "english" }]);
+    assert.deepEqual([await languages(), await found("Häuser"), await found("Haus")], [["english", null], ["de"], []]);
+    await hf.reindex({ language: "english" });
+    assert.deepEqual(await both(), [[], ["en"]]);
+    for (const language of ["de", "", 1]) {
+      const document = { content: "x", language: language as "german" };
+      await refuses("InvalidArgument", () => vectors.add([document]));
+    }
   }),
 
   prove("ME15 with an embedder, words and meaning are one ranking", ["another"], async ({ another }) => {

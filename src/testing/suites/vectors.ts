@@ -28,9 +28,15 @@ const documentCases: readonly Case[] = [
     assert.equal(ids.length, 3);
     assert.deepEqual([ids[0], ids[2]], ["one", "three"]);
     const [three, one, two] = await vectors.get(["three", "one", present(ids[1]), "missing"]);
-    assert.deepEqual(one, { id: "one", content, embedding: [0.5, -2, 3], metadata });
-    assert.deepEqual(two, { id: ids[1], content: [{ type: "text", text: "two" }], embedding: [1, 0, 0], metadata: {} });
-    assert.deepEqual(three, { id: "three", content: [], embedding: null, metadata: {} });
+    assert.deepEqual(one, { id: "one", content, language: null, embedding: [0.5, -2, 3], metadata });
+    assert.deepEqual(two, {
+      id: ids[1],
+      content: [{ type: "text", text: "two" }],
+      language: null,
+      embedding: [1, 0, 0],
+      metadata: {},
+    });
+    assert.deepEqual(three, { id: "three", content: [], language: null, embedding: null, metadata: {} });
     assert.deepEqual(await vectors.get([]), []);
     assert.deepEqual(await vectors.get(["one"], { collection: "other" }), []);
   }),
@@ -72,7 +78,13 @@ const documentCases: readonly Case[] = [
     assert.deepEqual(await vectors.get(["b"]), []);
     assert.deepEqual(await vectors.upsert(again), ["b", "a"]);
     const [a] = await vectors.get(["a"]);
-    assert.deepEqual(a, { id: "a", content: [{ type: "text", text: "new" }], embedding: [0, 1], metadata: {} });
+    assert.deepEqual(a, {
+      id: "a",
+      content: [{ type: "text", text: "new" }],
+      language: null,
+      embedding: [0, 1],
+      metadata: {},
+    });
     const found = await vectors.search([1, 0]);
     assert.deepEqual(
       found.map(({ id, similarity }) => [id, similarity]),
