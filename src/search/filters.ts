@@ -20,8 +20,10 @@ export interface MessageFilter {
   /** For the index: it lets pass what `isAllowed` refuses, where it is coarser than the message. */
   readonly selection: ItemSelection;
   isAllowed(message: Message): boolean;
-  /** Whether words of this message may count for the messages beside it: also of another role, but of no other agent. */
-  isAllowedBeside(message: Message): boolean;
+  /** Whether a message may count for the messages beside it: also of another role, but of no other agent. */
+  isAllowedBeside(message: Pick<Message, "agent">): boolean;
+  /** The agents that it asks for. An exclusion may exclude others too, with long ids that begin alike. */
+  readonly agents: readonly FieldValues[];
 }
 
 /** One of the values; with `isExcluded`, none of them. */
@@ -63,8 +65,11 @@ export async function readMessageFilter(
       const at = messageTimeOf(message);
       return at >= since && at <= until && conditions.every((condition) => fulfils(message, condition));
     },
-    isAllowedBeside: (message) =>
-      conditions.every((condition) => condition.field !== "agent" || fulfils(message, condition)),
+    isAllowedBeside: ({ agent }) =>
+      conditions.every((condition) => condition.field !== "agent" || hasValue(condition, agent)),
+    agents: conditions
+      .filter(({ field }) => field === "agent")
+      .map(({ values, isExcluded }) => ({ field: MESSAGE_FIELDS.agent, values, isExcluded })),
   };
 }
 

@@ -7,6 +7,7 @@ import { hybridWeights, rankHybrid } from "./ranking/hybrid.ts";
 import type { ItemRanking, RankedItem } from "./ranking/rank-items.ts";
 import { ONE } from "./ranking/weights.ts";
 import { readUnitVectors } from "./unit-vectors.ts";
+import type { VectorsBeside } from "./vectors-beside.ts";
 
 /** Candidates of each kind, and for each message that is wanted. */
 const CANDIDATES_MIN = 200;
@@ -31,9 +32,10 @@ export async function openHybridRanking(
   { units }: IndexSnapshot,
   ranking: ItemRanking,
   { vector, passages }: { readonly vector: Float32Array; readonly passages: ScoredPassages },
+  beside: VectorsBeside,
   slice: TimeSlice,
 ): Promise<HybridMessages> {
-  const vectors = await readUnitVectors(units, passages, vector, slice);
+  const vectors = await readUnitVectors(units, passages, vector, beside, slice);
   const nameOf = ({ groupNumber, item }: RankedItem) => `${groupNumber}/${item}`;
   return {
     waiting: vectors.waiting,

@@ -23,6 +23,7 @@ import { openItemRanking } from "./ranking/rank-items.ts";
 import { fitBudget } from "./select-hits.ts";
 import { shownAnywhere, shownIn } from "./shown-messages.ts";
 import { type IndexQuery, parseQuery, toIndexQuery } from "./text/query.ts";
+import { openVectorsBeside } from "./vectors-beside.ts";
 
 const LIMIT_DEFAULT = 10;
 /** A budget ends the list, so that it may be longer. */
@@ -89,7 +90,8 @@ async function searchMessages(
     const asked = await asking;
     let ranking: MessageRanking = byWords;
     if (asked !== null && asked.vector !== null) {
-      const hybrid = await openHybridRanking(snapshot, byWords, asked, slice);
+      const beside = await openVectorsBeside(snapshot, { storage, filter, shown, slice });
+      const hybrid = await openHybridRanking(snapshot, byWords, asked, beside, slice);
       about = { mode, waiting: hybrid.waiting };
       ranking = hybrid;
     } else if (asked !== null) {

@@ -42,6 +42,7 @@ export function shownAnywhere(storage: Storage, isRewoundToo: boolean): ShownMes
   const lineages = new Map<string, Promise<readonly LineageStretch[]>>();
   const heirs = new Map<number, Promise<readonly { readonly id: string }[]>>();
   const lineageOf = (session: string) => remember(lineages, session, () => currentLineage(storage, session));
+  const rewoundShowing = rewoundShowings(storage);
   const heirsOf = (no: number) =>
     remember(heirs, no, () => storage.query("lineage.heirs", { session: no, limit: HEIRS_MAX }));
   return {
@@ -58,7 +59,7 @@ export function shownAnywhere(storage: Storage, isRewoundToo: boolean): ShownMes
         const found = showingIn(id, await lineageOf(id), message);
         if (found !== null) return found;
       }
-      return isRewoundToo ? rewoundShowing(storage, message) : null;
+      return isRewoundToo ? rewoundShowing(message) : null;
     },
   };
 }
@@ -70,12 +71,13 @@ export async function shownIn(storage: Storage, locator: Locator, isRewoundToo: 
     head === null
       ? await currentLineage(storage, session.id)
       : await lineageAt(storage, { no: session.no, branch: head.branch, seq: head.seq });
+  const rewoundShowing = rewoundShowings(storage);
   return {
     logs: new Set([session.no, ...lineage.map(({ no }) => no)]),
     async find(message) {
       const shown = showingIn(session.id, lineage, message);
       if (shown !== null || !isRewoundToo || message.no !== session.no) return shown;
-      return rewoundShowing(storage, message);
+      return rewoundShowing(message);
     },
   };
 }
@@ -87,20 +89,29 @@ function remember<K, V>(known: Map<K, V>, key: K, read: () => V): V {
 }
 
 function showingIn(session: string, lineage: readonly LineageStretch[], message: MessagePosition): Showing | null {
-  const stretch = lineage.findIndex(
+  const stretch = findStretch(lineage, message);
+  return stretch === -1 ? null : { session, readLine: async () => ({ lineage, stretch }) };
+}
+
+/** The index of the stretch that has the message; -1: the lineage does not show it. */
+export function findStretch(lineage: readonly LineageStretch[], message: Omit<MessagePosition, "session">): number {
+  return lineage.findIndex(
     (one) =>
       one.no === message.no &&
       one.branch === message.branch &&
       message.seq <= one.upTo &&
       !isHidden(one, { agent: message.agent, run: message.run }),
   );
-  return stretch === -1 ? null : { session, readLine: async () => ({ lineage, stretch }) };
 }
 
-/** On the line on which the message was written. */
-function rewoundShowing(storage: Storage, { no, branch }: MessagePosition): Showing {
-  return {
+/** On the line on which a message was written. */
+function rewoundShowings(storage: Storage): (message: MessagePosition) => Showing {
+  const lineages = new Map<string, Promise<readonly LineageStretch[]>>();
+  return ({ no, branch }) => ({
     session: null,
-    readLine: async () => ({ lineage: await lineageAt(storage, { no, branch, seq: NOW }), stretch: 0 }),
-  };
+    readLine: async () => {
+      const lineage = await remember(lineages, `${no}/${branch}`, () => lineageAt(storage, { no, branch, seq: NOW }));
+      return { lineage, stretch: 0 };
+    },
+  });
 }

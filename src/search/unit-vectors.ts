@@ -6,6 +6,7 @@ import type { PassageMap } from "../vectors/passage-map.ts";
 import type { ScoredPassages } from "../vectors/passage-vectors.ts";
 import type { UnitTable } from "./index/reader.ts";
 import { ScoreSpread } from "./ranking/hybrid.ts";
+import type { BesideCheck, VectorsBeside } from "./vectors-beside.ts";
 
 /** The share of each unit beside it, and how alike such units are to one another: by both the length of their sum is estimated. */
 const NEIGHBOUR_SHARE = 0.6;
@@ -131,6 +132,7 @@ export async function readUnitVectors(
   units: UnitTable,
   passages: ScoredPassages,
   question: Float32Array,
+  beside: VectorsBeside,
   slice: TimeSlice,
 ): Promise<UnitVectors> {
   const { entryOfUnit, unitOfEntry, waiting } = await alignUnits(units, passages.map, slice);
@@ -140,7 +142,7 @@ export async function readUnitVectors(
     if (unit !== -1) own[unit] = score;
   });
   const spread = new ScoreSpread();
-  const estimates = await runInSlices(addNeighbours(units, own, spread), slice);
+  const estimates = await runInSlices(addNeighbours(units, own, beside.marks, spread), slice);
   return {
     waiting,
     floor: spread.floor,
@@ -151,11 +153,12 @@ export async function readUnitVectors(
         const entry = entryOfUnit[unit] ?? -1;
         return entry === -1 ? [] : [entry];
       });
+      const counts = await beside.readCheck(wanted);
       const exact = await passages.exactScores(question, entries);
       const scoreOf = (unit: number) => exact.get(entryOfUnit[unit] ?? -1) ?? Number.NaN;
       const scores = new Map<number, number>();
       for (const unit of wanted) {
-        const score = withNeighbours(units, scoreOf, unit);
+        const score = withNeighbours(units, scoreOf, unit, counts);
         if (!Number.isNaN(score)) scores.set(unit, score);
       }
       return scores;
@@ -163,9 +166,15 @@ export async function readUnitVectors(
   };
 }
 
-function withNeighbours({ previous, next }: UnitTable, scoreOf: (unit: number) => number, unit: number): number {
-  const before = scoreOf(previous[unit] ?? -1);
-  const after = scoreOf(next[unit] ?? -1);
+function withNeighbours(
+  { previous, next }: UnitTable,
+  scoreOf: (unit: number) => number,
+  unit: number,
+  counts: BesideCheck,
+): number {
+  const scoreBeside = (other: number) => (other !== -1 && counts(unit, other) ? scoreOf(other) : Number.NaN);
+  const before = scoreBeside(previous[unit] ?? -1);
+  const after = scoreBeside(next[unit] ?? -1);
   let sum = scoreOf(unit);
   let count = 0;
   if (!Number.isNaN(before)) {
@@ -179,12 +188,18 @@ function withNeighbours({ previous, next }: UnitTable, scoreOf: (unit: number) =
   return sum / (LENGTHS[count] ?? 1);
 }
 
-function* addNeighbours(units: UnitTable, own: Float32Array, spread: ScoreSpread): InterruptibleWork<Float32Array> {
+function* addNeighbours(
+  units: UnitTable,
+  own: Float32Array,
+  marks: Uint8Array | null,
+  spread: ScoreSpread,
+): InterruptibleWork<Float32Array> {
   const estimates = new Float32Array(units.count);
+  const counts: BesideCheck = marks === null ? () => true : (_, beside) => marks[beside] === 1;
   const scoreOf = (unit: number) => own[unit] ?? Number.NaN;
   for (let unit = 0; unit < units.count; unit++) {
     if (unit % BLOCK === BLOCK - 1) yield;
-    const score = withNeighbours(units, scoreOf, unit);
+    const score = withNeighbours(units, scoreOf, unit, counts);
     estimates[unit] = score;
     if (!Number.isNaN(score)) spread.add(score);
   }

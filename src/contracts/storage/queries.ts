@@ -18,6 +18,7 @@ import type {
   Filter,
   InlineContentRow,
   InlineSizeRow,
+  MessagePositionRow,
   MessageRow,
   NoParams,
   PlacedEventRow,
@@ -106,6 +107,8 @@ export interface Queries
   "history.countUpTo": Read<{ seq: number; agent: string; session: string }, { readonly n: number }>;
   /** Live messages, on whatever branch they are. `messages` is a JSON array of pairs: the number of the session, and a seq. */
   "history.messages": Read<{ messages: string }, MessageRow & { readonly session_no: number; readonly branch: number }>;
+  /** Where the same messages are, without their content. */
+  "history.positions": Read<{ messages: string }, MessagePositionRow>;
   "history.byKey": Read<{ session: string; key: string }, MessageRow & { readonly branch: number }>;
 
   // Inline content by hash. The index covers rows up to a number; a lookup that needs more rows extends it.

@@ -83,6 +83,16 @@ export interface MessageRow extends StoredPayload {
   readonly at: number;
 }
 
+/** Where a message is: in which session's log, and on which branch of it. */
+export interface MessagePositionRow {
+  readonly session: string;
+  readonly session_no: number;
+  readonly branch: number;
+  readonly seq: number;
+  readonly agent: string;
+  readonly run: string | null;
+}
+
 /** A blob that may be removed with the erased content, once no other row needs it. */
 export interface DiscardedRow {
   readonly sha256: Uint8Array;

@@ -62,6 +62,10 @@ export const queries = () => ({
       `WHERE ${MESSAGES} AND erased_seq IS NULL`,
     "m.no",
   ).replace("SELECT ", "SELECT m.session_no, m.branch, "),
+  "history.positions":
+    "SELECT s.id AS session, e.session_no, e.branch, e.seq, a.id AS agent, e.run FROM events e " +
+    `JOIN ${PAIRS} :messages w ON e.session_no = w.a AND e.seq = w.b JOIN sessions s ON s.no = e.session_no ` +
+    "JOIN agents a ON a.no = e.agent_no WHERE e.erased_seq IS NULL",
   "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
   "history.countUpTo": liveUpTo("n"),
   "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = :run`,

@@ -124,6 +124,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["an agent's messages across sessions", QUERIES.get("history.byAgent").sql],
   ["a message by key", QUERIES.get("history.byKey").sql],
   ["messages by seq", QUERIES.get("history.messages").sql],
+  ["positions of messages by seq", QUERIES.get("history.positions").sql],
   ["sessions by number", QUERIES.get("sessions.byNumbers").sql],
   ["the count of messages", QUERIES.get("history.count").sql],
   ["current state", QUERIES.get("state.current").sql],

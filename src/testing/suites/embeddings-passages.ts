@@ -5,36 +5,7 @@ import type { Embedder } from "../../contracts/embedders.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type CaseContext, prove } from "../suite.ts";
-import { createTestEmbedder, type TestEmbedder } from "./test-embedder.ts";
-
-/** Words with the same meaning: each group is a direction. */
-const MEANINGS = [
-  ["dog", "puppy", "hound"],
-  ["car", "automobile", "vehicle"],
-  ["tea", "infusion", "brew"],
-  ["rain", "drizzle", "storm"],
-] as const;
-const DIMENSIONS = MEANINGS.length + 1;
-
-/** A text's vector has a part for each group of words that it has a word of, and a small one that all texts have. */
-function meaningOf(text: string): readonly number[] {
-  const words = new Set(text.toLowerCase().match(/\p{L}+/gu) ?? []);
-  return [...MEANINGS.map((group) => (group.some((word) => words.has(word)) ? 1 : 0)), 0.25];
-}
-
-/** As the test embedder, by meaning. */
-function createMeaningEmbedder(id = "test/meaning@5"): TestEmbedder {
-  const base = createTestEmbedder(id, DIMENSIONS);
-  const embed: Embedder["embed"] = async (texts, options) => {
-    await base.embed(texts, options);
-    return texts.map(meaningOf);
-  };
-  const setOutage = (error: Error | null) => {
-    base.outage = error;
-  };
-  const outage = { get: () => base.outage, set: setOutage };
-  return Object.defineProperties({ ...base, embed }, { outage }) as TestEmbedder;
-}
+import { createMeaningEmbedder } from "./test-embedder.ts";
 
 const NOTHING = { pending: 0, failing: 0, parked: 0, foreign: 0 };
 

@@ -1,9 +1,10 @@
 // What vectors say in searches: each is of its passage's own text, also after the index was made anew, and what a search leaves out says
 // nothing of what is beside it.
 import assert from "node:assert/strict";
-import { range } from "../expect.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import { present, range } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { createTestEmbedder } from "./test-embedder.ts";
+import { createMeaningEmbedder, createTestEmbedder } from "./test-embedder.ts";
 
 const reindexCases: readonly Case[] = [
   prove("EM8 a change of the language changes no passage and no vector", ["another", "check"], async (given) => {
@@ -34,4 +35,80 @@ const reindexCases: readonly Case[] = [
   }),
 ];
 
-export const searchCases: readonly Case[] = [...reindexCases];
+const MINE = "Mine runs in the garden.";
+const HOUND = "A hound ran past.";
+
+async function say({ history }: Pick<Holdfast, "history">, session: string, agent: string, ...contents: string[]) {
+  for (const content of contents) await history.append({ session, agent }, { role: "user", content });
+}
+
+/** The scores of what ada says of her garden, by session. */
+async function gardenScores(hf: Pick<Holdfast, "search">, query: string, options: object = {}) {
+  const { hits } = await hf.search(query, { limit: 100, ...options });
+  const own = hits.filter(({ agent, passage }) => agent === "ada" && passage === MINE);
+  return new Map(own.map(({ session, score }) => [session, score]));
+}
+
+const besideCases: readonly Case[] = [
+  prove(
+    "EM8 vectors of agents that a filter leaves out say nothing of messages beside them",
+    ["another"],
+    async (given) => {
+      const hf = await given.another({ embedder: createMeaningEmbedder() });
+      await say(hf, "alone", "ada", MINE);
+      await say(hf, "beside", "bob", HOUND);
+      await say(hf, "beside", "ada", MINE);
+      await say(hf, "beside", "bob", HOUND);
+      await say(hf, "other", "eve", HOUND);
+      await hf.embeddings.wait();
+      const all = await gardenScores(hf, "dog");
+      assert.ok(present(all.get("beside")) > present(all.get("alone")), "without a filter they count");
+      for (const [query, options] of [
+        ["dog", { agent: "ada" }],
+        ["dog agent:ada", {}],
+        ["dog agent:ada agent:eve", {}],
+        ["dog -agent:bob", {}],
+      ] as const) {
+        const scores = await gardenScores(hf, query, options);
+        assert.equal(scores.get("beside"), present(scores.get("alone")), query);
+      }
+      const roles = await gardenScores(hf, "dog", { role: "user" });
+      assert.ok(present(roles.get("beside")) > present(roles.get("alone")));
+    },
+  ),
+
+  prove(
+    "EM8 vectors of messages that no session shows say nothing of messages beside them",
+    ["another"],
+    async (given) => {
+      const hf = await given.another({ embedder: createMeaningEmbedder() });
+      await say(hf, "alone", "ada", MINE);
+      await say(hf, "left", "ada", MINE);
+      const head = await hf.heads.publish("left");
+      await say(hf, "left", "ada", HOUND);
+      await hf.heads.publish("left");
+      for (const source of ["source", "plain"]) {
+        await say(hf, source, "ada", MINE);
+        await hf.sessions.fork(source, { id: `${source} fork` });
+        await say(hf, `${source} fork`, "ada", HOUND);
+      }
+      await say(hf, "source", "ada", HOUND);
+      await hf.embeddings.wait();
+      const before = await gardenScores(hf, "dog");
+      const alone = present(before.get("alone"));
+      assert.ok(present(before.get("left")) > alone && present(before.get("source")) > alone);
+      await hf.sessions.rewind({ session: "left", head: head.id });
+      await say(hf, "left", "ada", "Good night!");
+      await hf.embeddings.wait();
+      const after = await gardenScores(hf, "dog");
+      assert.ok(present(after.get("left")) <= present(after.get("alone")));
+      const rewound = await gardenScores(hf, "dog", { rewound: true });
+      assert.ok(present(rewound.get("left")) <= present(rewound.get("alone")));
+      const inFork = async (source: string) =>
+        present((await gardenScores(hf, "dog", { session: `${source} fork` })).get(source));
+      assert.equal(await inFork("source"), await inFork("plain"), "the fork does not show what came later");
+    },
+  ),
+];
+
+export const searchCases: readonly Case[] = [...reindexCases, ...besideCases];

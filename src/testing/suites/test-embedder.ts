@@ -59,3 +59,32 @@ export function vectorOf(id: string, text: string, dimensions: number): readonly
     return ((state >>> 0) / 2 ** 32 - 0.5) * 2;
   });
 }
+
+/** Words with the same meaning: each group is a direction. */
+const MEANINGS = [
+  ["dog", "puppy", "hound"],
+  ["car", "automobile", "vehicle"],
+  ["tea", "infusion", "brew"],
+  ["rain", "drizzle", "storm"],
+] as const;
+const DIMENSIONS = MEANINGS.length + 1;
+
+/** A text's vector has a part for each group of words that it has a word of, and a small one that all texts have. */
+function meaningOf(text: string): readonly number[] {
+  const words = new Set(text.toLowerCase().match(/\p{L}+/gu) ?? []);
+  return [...MEANINGS.map((group) => (group.some((word) => words.has(word)) ? 1 : 0)), 0.25];
+}
+
+/** As the test embedder, by meaning. */
+export function createMeaningEmbedder(id = "test/meaning@5"): TestEmbedder {
+  const base = createTestEmbedder(id, DIMENSIONS);
+  const embed: Embedder["embed"] = async (texts, options) => {
+    await base.embed(texts, options);
+    return texts.map(meaningOf);
+  };
+  const setOutage = (error: Error | null) => {
+    base.outage = error;
+  };
+  const outage = { get: () => base.outage, set: setOutage };
+  return Object.defineProperties({ ...base, embed }, { outage }) as TestEmbedder;
+}
