@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { OpenClaims } from "./captures/open-claims.ts";
 import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
 import type { Checking } from "./contracts/check.ts";
+import type { Embeddings } from "./contracts/embeddings.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
@@ -200,6 +201,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const counted = Object.fromEntries(
     (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [name, lifetime.of<object>(nouns[name], NOUN_VERBS[name])]),
   ) as unknown as typeof nouns;
+  const embeddings = background.create(storage, payloads, lazy);
   const made: ComposedStore = {
     info,
     ...counted,
@@ -217,8 +219,8 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
       lazy.members(base.memory, (part) => part, CATALOGUE.memory),
       CATALOGUE.memory,
     ),
-    embeddings: lifetime.of(background.create(storage, payloads, lazy), CATALOGUE.embeddings),
-    ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
+    embeddings: lifetime.of(embeddings, CATALOGUE.embeddings),
+    ...lifetime.of(createStoreCalls(base, nouns.blobs, embeddings), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,
     [FENCE]: (session) =>
@@ -289,10 +291,11 @@ type StoreCalls = Checking & Tracing & Querying & Searching & Reindexing & Pick<
 function createStoreCalls(
   { storage, payloads, settings, schedule, lookup, lazy, background }: Base,
   blobs: Blobs,
+  embeddings: Embeddings,
 ): StoreCalls {
   const index = lazy.part(UPKEEP, ({ createUpkeep }) => createUpkeep(storage, payloads, settings.search));
   if (settings.search !== null) schedule.begin(index);
-  const stats = lazy.part(STATS, ({ createStats }) => createStats(storage));
+  const stats = lazy.part(STATS, ({ createStats }) => createStats(storage, embeddings));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
   const search = lazy.part(SEARCH, ({ createSearching }) =>
     createSearching(

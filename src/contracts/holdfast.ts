@@ -7,7 +7,7 @@ import type { Calls } from "./calls.ts";
 import type { Captures } from "./captures.ts";
 import type { Checking } from "./check.ts";
 import type { Embedder } from "./embedders.ts";
-import type { Embeddings } from "./embeddings.ts";
+import type { EmbeddingStatus, Embeddings } from "./embeddings.ts";
 import type { Environment } from "./environment.ts";
 import type { Heads } from "./heads.ts";
 import type { History } from "./history.ts";
@@ -137,6 +137,8 @@ export interface Stats {
   };
   /** The index of the messages' texts. */
   readonly textIndex: TextIndexStats;
+  /** What waits for its embedding, what failed, and the model. */
+  readonly embeddings: EmbeddingStatus;
   /** The largest sessions, largest first. */
   readonly sessions: readonly {
     readonly id: string;

@@ -15,14 +15,13 @@ import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import type { CheckedEmbedder } from "../core/embed-texts.ts";
 import { rowId } from "../core/row-id.ts";
 import { bindVerbs } from "../core/verbs.ts";
-import type { CollectionState } from "../vectors/collections.ts";
 import { passageKindOf } from "../vectors/reserved.ts";
 import { documentSource } from "./documents.ts";
 import { readCollectionAt } from "./item-table.ts";
 import { adoptModel, type ModelRecord, readModel } from "./model.ts";
 import { clearOutage, readOutage } from "./outage.ts";
 import { memorySource, messageSource } from "./passages.ts";
-import { isEmbeddedBy } from "./pending.ts";
+import { type EmbeddedGeneration, isEmbeddedBy } from "./pending.ts";
 import type { EmbeddedKinds } from "./settings.ts";
 import type { EmbeddingSource } from "./source.ts";
 import { EmbeddingWorker } from "./worker.ts";
@@ -133,14 +132,10 @@ async function readProgress(
   embedder: CheckedEmbedder | null,
 ): Promise<EmbeddingProgress> {
   let [pending, foreign] = [0, 0];
-  for (let after = 0; ; ) {
-    const [found] = await storage.query("documents.nextPending", { after });
-    if (found === undefined) break;
-    after = found.collection;
-    const state = await readCollectionAt(storage, after);
-    const [count] = await storage.query("documents.countPending", { collection: after });
-    const n = count?.n ?? 0;
-    if (state !== null && isComputed(state, model, embedder)) pending += n;
+  for (const { model: name, dimension, vectors, n } of await storage.query("documents.waiting", {})) {
+    const current =
+      name === null || dimension === null || vectors === null ? null : { model: name, dimension, vectors };
+    if (isComputed(current, model, embedder)) pending += n;
     else foreign += n;
   }
   const rebuilt = await countRebuilt(storage, model, "documents");
@@ -178,7 +173,7 @@ async function readPassageProgress(
 
 /** Whether the store computes the collection's embeddings, with the present embedder or one that it has left. */
 function isComputed(
-  { current }: CollectionState,
+  current: EmbeddedGeneration | null,
   model: ModelRecord | null,
   embedder: CheckedEmbedder | null,
 ): boolean {

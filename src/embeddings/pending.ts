@@ -9,12 +9,15 @@ import { failureWrite, forgetFailuresWrite } from "./failures.ts";
 import { changeCommit, readCollectionAt, type SourceContext, type StoredItem, usableOutcome } from "./item-table.ts";
 import type { EmbeddingOutcome, SourceStep } from "./source.ts";
 
+/** What a collection's embeddings are. */
+export type EmbeddedGeneration = Pick<Generation, "model" | "dimension" | "vectors">;
+
 /**
  * Whether the store computes the embeddings of the collection with this embedder. Those of another model are the caller's, or are
  * embedded again as a whole.
  */
 export function isEmbeddedBy(
-  { current }: Pick<CollectionState, "current">,
+  { current }: { readonly current: EmbeddedGeneration | null },
   { id, dimensions }: CheckedEmbedder,
 ): boolean {
   if (current === null || current.model === id) return true;

@@ -1,4 +1,5 @@
 // holdfast stats: shows the size of the store, its largest sessions, and the savings by sharing and compression.
+import type { EmbeddedKind, EmbeddingStatus } from "../../contracts/embeddings.ts";
 import type { Stats, StoreClock } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { STATS_VERBS } from "../../contracts/verbs/store.ts";
@@ -16,7 +17,7 @@ export const stats: Command = {
     "Shows which clock the store uses, its size in the database and in blobs outside of it, how many rows each table " +
     "has (on all branches; inherited rows are counted in the source of a fork), which sessions are the " +
     "largest, with their attachments, state, calls, steps and captures (SHARED is content that other sessions also refer to), " +
-    "and the space saved by storing the same bytes once and by compression.",
+    "how many texts wait for their vectors or could not get any, and the space saved by storing the same bytes once and by compression.",
   options: {
     sessions: {
       type: "number",
@@ -65,7 +66,7 @@ const ROW_NAMES: Readonly<Record<string, string>> = {
 };
 
 function lines(
-  { bytesOnDisk, nouns, blobs, sessions, textIndex }: Stats,
+  { bytesOnDisk, nouns, blobs, sessions, textIndex, embeddings }: Stats,
   clock: StoreClock,
   { output, storeName }: Context,
 ): string[] {
@@ -88,6 +89,7 @@ function lines(
         ["clock", describeClock(clock)],
         ["database", formatBytes(bytesOnDisk)],
         ["text index", describeIndex(textIndex)],
+        ...describeEmbeddings(embeddings),
         ["outside it", blobs.outsideBytes === 0 ? "" : `${formatBytes(blobs.outsideBytes)} of blobs`],
       ],
       frame,
@@ -116,6 +118,28 @@ function describeIndex({ items, bytes, pending }: Stats["textIndex"]): string {
   if (items === 0) return "";
   const rest = pending === 0 ? "" : `; ${formatCount(pending)} are not in it yet`;
   return `${formatBytes(bytes)} for ${plural(items, "message")}${rest}`;
+}
+
+const KINDS: readonly (readonly [kind: EmbeddedKind, one: string])[] = [
+  ["messages", "message"],
+  ["memories", "memory"],
+  ["documents", "document"],
+];
+
+/** Nothing of a store that never had an embedder. */
+function describeEmbeddings({ model, kinds, failure }: EmbeddingStatus): readonly (readonly [string, string])[] {
+  if (model === null) return [];
+  const count = (of: "pending" | "failing" | "parked") =>
+    KINDS.filter(([kind]) => kinds[kind][of] > 0)
+      .map(([kind, one]) => plural(kinds[kind][of], one, kind))
+      .join(", ");
+  return [
+    ["embedder", model],
+    ["wait for vectors", count("pending")],
+    ["tried again", count("failing")],
+    ["without vectors", count("parked")],
+    ["embedder failed", failure === null ? "" : failure.reason],
+  ];
 }
 
 /** Empty if the store uses the machine's own clock, because there is nothing to compare it with. */

@@ -1,5 +1,5 @@
 // The named reads of the background work that embeds texts; see queries.ts. Lists of numbers are JSON.
-import type { Read } from "./rows.ts";
+import type { NoParams, Read } from "./rows.ts";
 import type { CollectionRow } from "./vector-queries.ts";
 
 export interface FailureRow {
@@ -22,6 +22,16 @@ export interface EmbeddingQueries {
     { readonly item: number }
   >;
   "documents.countPending": Read<{ collection: number }, { readonly n: number }>;
+  /** How many documents wait, by collection, with the embeddings that it has; null: it has none yet. */
+  "documents.waiting": Read<
+    NoParams,
+    {
+      readonly model: string | null;
+      readonly dimension: number | null;
+      readonly vectors: number | null;
+      readonly n: number;
+    }
+  >;
   /** Items of a collection after one, in their order. */
   "documents.items": Read<{ collection: number; after: number; limit: number }, { readonly item: number }>;
   /** 0 if the generation has no embedding. */

@@ -18,6 +18,11 @@ export const queries = () => ({
     ORDER BY d.item LIMIT :limit`,
   "documents.countPending":
     "SELECT count(*) AS n FROM documents d WHERE d.pending IS NOT NULL AND d.collection_no = :collection",
+  "documents.waiting": `
+    SELECT g.model, g.dimension, g.vectors, w.n
+    FROM (SELECT d.collection_no, count(*) AS n FROM documents d WHERE d.pending IS NOT NULL GROUP BY d.collection_no) w
+    JOIN vector_collections c ON c.no = w.collection_no
+    LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation`,
   "documents.items": `
     SELECT d.item FROM documents d WHERE d.collection_no = :collection AND d.item > :after ORDER BY d.item LIMIT :limit`,
   "vectors.lastItem": `

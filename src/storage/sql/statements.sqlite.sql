@@ -979,6 +979,12 @@ SELECT count(*) AS collections FROM vector_collections c WHERE NOT (c.name >= 'h
     ORDER BY d.item LIMIT CAST(? AS INTEGER);
 -- documents.countPending
 SELECT count(*) AS n FROM documents d WHERE d.pending IS NOT NULL AND d.collection_no = ?;
+-- documents.waiting
+
+    SELECT g.model, g.dimension, g.vectors, w.n
+    FROM (SELECT d.collection_no, count(*) AS n FROM documents d WHERE d.pending IS NOT NULL GROUP BY d.collection_no) w
+    JOIN vector_collections c ON c.no = w.collection_no
+    LEFT JOIN vector_generations g ON g.collection_no = c.no AND g.generation = c.generation;
 -- documents.items
 
     SELECT d.item FROM documents d WHERE d.collection_no = ? AND d.item > ? ORDER BY d.item LIMIT CAST(? AS INTEGER);

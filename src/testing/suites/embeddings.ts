@@ -215,6 +215,36 @@ const failureCases: readonly Case[] = [
     },
   ),
 
+  prove("EM5 stats shows what waits, what failed, and the model", ["embeddings", "another"], async (given) => {
+    const embedder = createTestEmbedder();
+    embedder.poison.add("bad");
+    const hf = await given.another({ embedder });
+    const [none, plain] = [await hf.stats(), await given.another()];
+    assert.deepEqual([none.embeddings.model, (await plain.stats()).embeddings.embedder], [null, null]);
+    await hf.vectors.add(texts("bad"));
+    await hf.embeddings.wait();
+    embedder.hold();
+    // In collections of its own, without a model of the same length, and with embeddings of the caller's.
+    await hf.vectors.createCollection("empty", { dimension: 4 });
+    await hf.vectors.createCollection("longer", { dimension: 5 });
+    for (const collection of ["default", "empty", "longer"]) await hf.vectors.add(texts("one", "two"), { collection });
+    await hf.memory.save("Ada drinks tea");
+    await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: "hello" });
+    const { embeddings } = await hf.stats();
+    assert.deepEqual(embeddings.kinds, {
+      documents: { pending: 4, failing: 0, parked: 1, foreign: 2 },
+      memories: { pending: 1, failing: 0, parked: 0, foreign: 0 },
+      messages: { pending: 1, failing: 0, parked: 0, foreign: 0 },
+    });
+    assert.deepEqual([embeddings.model, embeddings.failure], [embedder.id, null]);
+    assert.deepEqual(embeddings, await hf.embeddings.status());
+    assert.equal((await plain.stats()).embeddings.kinds.documents.parked, 1);
+    embedder.release();
+    const { kinds } = await hf.embeddings.wait();
+    assert.deepEqual((await hf.stats()).embeddings.kinds, kinds);
+    assert.deepEqual(kinds.documents, { pending: 0, failing: 0, parked: 1, foreign: 2 });
+  }),
+
   prove("EM5 a failed text that is deleted is forgotten", ["another"], async ({ another }) => {
     const embedder = createTestEmbedder();
     for (const id of ["a", "b"]) embedder.poison.add(id);
