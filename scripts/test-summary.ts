@@ -77,3 +77,12 @@ export function readFinishedTests(lines: string): readonly FinishedTest[] {
     .slice(0, -1)
     .map((line): FinishedTest => JSON.parse(line));
 }
+
+/** Reads the lines that test/processor-time.ts wrote: seconds by file. */
+export function readProcessorTimes(lines: string): ReadonlyMap<string, number> {
+  const entries = lines
+    .split("\n")
+    .slice(0, -1)
+    .map((line): { readonly file: string; readonly seconds: number } => JSON.parse(line));
+  return new Map(entries.map(({ file, seconds }) => [file, seconds]));
+}

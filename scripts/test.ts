@@ -22,12 +22,12 @@ import { affectedTests, changedFiles, isRevision, repositoryFiles } from "./affe
 import { agentsFor } from "./agents.ts";
 import { nativePostgres } from "./native-postgres.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
-import { readFinishedTests, summariseRun, type TestReport } from "./test-summary.ts";
+import { readFinishedTests, readProcessorTimes, summariseRun, type TestReport } from "./test-summary.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const flags = chooseChanged(process.argv.slice(2));
 const scratch = mkdtempSync(path.join(tmpdir(), "holdfast-test-"));
-/** How long each file of the last run took, in seconds. */
+/** How long each file of the last run took by the clock and by the processor, in seconds. */
 const DURATIONS = path.join(root, "node_modules", ".cache", "holdfast", "test-durations.json");
 const memoryFolder = makeMemoryFolder();
 const problems: string[] = [];
@@ -54,6 +54,7 @@ const agentsTrouble = await agents;
 const { bin: nativeBin, trouble: nativeTrouble } = await native;
 const reportFile = path.join(scratch, "report.json");
 const finishedFile = path.join(scratch, "finished.jsonl");
+const processorFile = path.join(scratch, "processor.jsonl");
 const reporters = ["--reporter=default", "--reporter=json", "--reporter=./scripts/finished-tests.ts"];
 const vitest = ["node_modules/vitest/vitest.mjs", "run", ...reporters];
 let vitestCode: number | null = null;
@@ -73,6 +74,7 @@ if (!interrupted) {
       HOLDFAST_TEST_SCHEMAS: SCHEMAS,
       HOLDFAST_TEST_MEMORY_FOLDER: memoryFolder,
       HOLDFAST_FINISHED_TESTS: finishedFile,
+      HOLDFAST_TEST_PROCESSOR_TIME: processorFile,
     };
     vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], environment);
   } finally {
@@ -87,6 +89,7 @@ const report: TestReport | undefined = existsSync(reportFile)
   ? JSON.parse(readFileSync(reportFile, "utf8"))
   : undefined;
 const finished = existsSync(finishedFile) ? readFinishedTests(readFileSync(finishedFile, "utf8")) : [];
+const processorTimes = existsSync(processorFile) ? readProcessorTimes(readFileSync(processorFile, "utf8")) : new Map();
 rmSync(scratch, { recursive: true, force: true });
 if (memoryFolder !== undefined) rmSync(memoryFolder, { recursive: true, force: true });
 if (report !== undefined) writeDurations(report.testResults);
@@ -229,22 +232,34 @@ function printSummary(files: TestReport["testResults"]): number {
   return failed === 0 ? 0 : 1;
 }
 
-/** Each file with its seconds, slowest first. */
-function durationsOf(files: TestReport["testResults"]): [file: string, seconds: number][] {
+interface FileTime {
+  readonly file: string;
+  /** By the clock. */
+  readonly seconds: number;
+  /** Of the processor: of its process and the programs that it started, without servers. */
+  readonly processor: number;
+}
+
+/** Slowest first. */
+function timesOf(files: TestReport["testResults"]): FileTime[] {
   return files
-    .map((file): [string, number] => [path.relative(root, file.name), (file.endTime - file.startTime) / 1000])
-    .toSorted(([, a], [, b]) => b - a);
+    .map(({ name, startTime, endTime }) => {
+      const seconds = (endTime - startTime) / 1000;
+      return { file: path.relative(root, name), seconds, processor: processorTimes.get(name) ?? 0 };
+    })
+    .toSorted((a, b) => b.seconds - a.seconds);
 }
 
 /** The files to shorten first if the tests take too long. */
 function printSlowest(files: TestReport["testResults"]): void {
-  console.log(`the slowest ten files (all are in ${path.relative(root, DURATIONS)}):`);
-  for (const [file, seconds] of durationsOf(files).slice(0, 10)) {
-    console.log(`${seconds.toFixed(0).padStart(5)} s  ${file}`);
+  console.log(`the slowest ten files, with their processor time (all are in ${path.relative(root, DURATIONS)}):`);
+  for (const { file, seconds, processor } of timesOf(files).slice(0, 10)) {
+    console.log(`${seconds.toFixed(0).padStart(5)} s ${processor.toFixed(0).padStart(5)} s  ${file}`);
   }
 }
 
 function writeDurations(files: TestReport["testResults"]): void {
   mkdirSync(path.dirname(DURATIONS), { recursive: true });
-  writeFileSync(DURATIONS, `${JSON.stringify(Object.fromEntries(durationsOf(files)), null, 1)}\n`);
+  const times = timesOf(files).map(({ file, seconds, processor }) => [file, { seconds, processor }]);
+  writeFileSync(DURATIONS, `${JSON.stringify(Object.fromEntries(times), null, 1)}\n`);
 }
