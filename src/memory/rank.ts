@@ -1,5 +1,6 @@
 // Ranks the memories of one scope by the words of a query. All counts are of the scope's own memories: what other scopes hold
 // changes neither what is found nor any score. Scores are whole numbers until the end, and equal on all engines.
+import { once } from "../core/memoize.ts";
 import { type InterruptibleWork, runInSlices, type TimeSlice } from "../core/time-slice.ts";
 import type { IndexSnapshot, PostingList } from "../search/index/reader.ts";
 import { PREFIX_TERMS_READ_MAX } from "../search/index/reader.ts";
@@ -60,10 +61,12 @@ export async function rankMemories(
   const having = (await readImpacts(required)).map(({ impacts }) => impacts);
   const without = (await readImpacts(refused)).map(({ impacts }) => impacts);
   const allows = (item: number) => having.every((one) => one.has(item)) && !without.some((one) => one.has(item));
+  const minutes = minutesIn(snapshot, group);
   return {
     found: await runInSlices(keepAllowed(scored, allows), slice),
-    allows,
-    minutesOf: minutesIn(snapshot, group),
+    // The embeddings may be newer than the index: of a memory that is not in it, nothing is known.
+    allows: (item) => minutes().has(item) && allows(item),
+    minutesOf: (item) => minutes().get(item) ?? 0,
   };
 }
 
@@ -75,7 +78,10 @@ export interface ScopeSearch {
 
 export interface MemoryRanking {
   readonly found: readonly RankedMemory[];
-  /** Whether a memory has, as far as terms can say, what the query and the fields demand, and nothing that they exclude. */
+  /**
+   * Whether the index has the memory, and this has, as far as terms can say, what the query and the fields demand and nothing that they
+   * exclude.
+   */
   allows(item: number): boolean;
   /** When a memory of the scope began to hold. */
   minutesOf(item: number): number;
@@ -94,18 +100,15 @@ function* keepAllowed(
   return found;
 }
 
-/** Made with the first call: a search by words needs only those of what it found. */
-function minutesIn({ units }: IndexSnapshot, group: number): (item: number) => number {
-  let minutes: Map<number, number> | null = null;
-  return (item) => {
-    if (minutes === null) {
-      minutes = new Map();
-      for (let unit = 0; unit < units.count; unit++) {
-        if (units.group[unit] === group) minutes.set(units.item[unit] ?? 0, units.minutes[unit] ?? 0);
-      }
+/** By the memories of the scope. Made with the first call: a search by words needs only those of what it found. */
+function minutesIn({ units }: IndexSnapshot, group: number): () => ReadonlyMap<number, number> {
+  return once(() => {
+    const minutes = new Map<number, number>();
+    for (let unit = 0; unit < units.count; unit++) {
+      if (units.group[unit] === group) minutes.set(units.item[unit] ?? 0, units.minutes[unit] ?? 0);
     }
-    return minutes.get(item) ?? 0;
-  };
+    return minutes;
+  });
 }
 
 /** A field term that memories must have, or must not have. */

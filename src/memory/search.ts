@@ -10,14 +10,15 @@ import { jsonObject } from "../core/decode.ts";
 import { matchesFilter, type ParsedFilter, parseFilter } from "../core/metadata-filter.ts";
 import { findItems } from "../core/metadata-index.ts";
 import { normaliseText } from "../core/normalise-text.ts";
+import { runInSlices, type TimeSlice } from "../core/time-slice.ts";
 import { type MeaningSearch, questionOf, readMeaning } from "../embeddings/query-vector.ts";
 import { MEMORY_FIELDS, memoryFieldTerm, memoryText } from "../search/index/memory-item.ts";
 import { searchSlice } from "../search/index/slice.ts";
 import type { TextIndex } from "../search/index/text-index.ts";
 import { type HybridWeights, hybridWeights, rankHybrid } from "../search/ranking/hybrid.ts";
+import { matchesText } from "../search/ranking/match-text.ts";
 import { checkQueryTerms } from "../search/ranking/query-limits.ts";
 import { type IndexQuery, parseQuery, type SearchQuery, toIndexQuery } from "../search/text/query.ts";
-import { tokenise } from "../search/text/tokenise.ts";
 import { memoriesCollection } from "../vectors/reserved.ts";
 import { countWaiting, findNearest, type NearestMemories } from "./nearest.ts";
 import { type FieldClue, type MemoryRanking, type RankedMemory, rankMemories } from "./rank.ts";
@@ -81,7 +82,7 @@ export async function searchMemories(
     .map((one) => scoreMemory(one, at))
     .sort(compareScores);
   const now = storage.environment.now();
-  const hits = await takeHits(storage, ranked, { scope, options, filter, query, language, now });
+  const hits = await takeHits(storage, ranked, { scope, options, filter, parsed, query, language, now, slice });
   const warning = asked !== null && asked.vector === null ? asked.warning : null;
   const isHybrid = meaning !== null && warning === null;
   return memoryHits(hits, {
@@ -218,9 +219,11 @@ interface HitSearch {
   readonly scope: number;
   readonly options: SearchOptions;
   readonly filter: ParsedFilter | null;
+  readonly parsed: SearchQuery;
   readonly query: IndexQuery;
   readonly language: TextLanguage;
   readonly now: number;
+  readonly slice: TimeSlice;
 }
 
 async function takeHits(
@@ -232,7 +235,7 @@ async function takeHits(
   const hits: MemoryHit[] = [];
   let left = tokens;
   for await (const { row, scored } of readRows(storage, search.scope, ranked)) {
-    if (!isWanted(row, search)) continue;
+    if (!(await isWanted(row, search))) continue;
     left -= Math.ceil(row.content.byteLength / BYTES_PER_TOKEN);
     if (left < 0) break;
     hits.push({ ...memoryOf(row), score: rounded(scored.score), signals: signalsOf(scored) });
@@ -255,14 +258,19 @@ function rounded(score: number): number {
   return Math.round(score * 1e6) / 1e6;
 }
 
-/** The index may be a moment older than the row, and shares entries between long names: the row decides. */
-function isWanted(row: MemoryRow, { options, filter, query, language, now }: HitSearch): boolean {
+/**
+ * The index may be a moment older than the row, whose number another memory may have had then, and shares entries between long names:
+ * the row decides.
+ */
+async function isWanted(row: MemoryRow, search: HitSearch): Promise<boolean> {
+  const { options, filter, parsed, query, language, now, slice } = search;
   if (isExpired(row, now) || !isInTime(row, options, now)) return false;
   if (filter !== null && !matchesFilter(filter, jsonObject.read(row.metadata) ?? {})) return false;
   if (options.kind !== undefined && normaliseText(row.kind) !== normaliseText(options.kind)) return false;
   if (options.subject !== undefined && normaliseText(row.subject ?? "") !== normaliseText(options.subject))
     return false;
-  return hasPhrases(row, query, language);
+  if (!parsed.filters.every((one) => hasField(row, one))) return false;
+  return runInSlices(matchesText(memoryText(memoryOf(row)), query, language), slice);
 }
 
 function isInTime(row: MemoryRow, { at, from, to, superseded }: SearchOptions, now: number): boolean {
@@ -275,14 +283,7 @@ function isInTime(row: MemoryRow, { at, from, to, superseded }: SearchOptions, n
   return end > (at ?? now) && (at === undefined || row.valid_from <= at);
 }
 
-function hasPhrases(row: MemoryRow, query: IndexQuery, language: TextLanguage): boolean {
-  const excluded = query.excluded.phrases.filter(({ length }) => length > 1);
-  if (query.phrases.length === 0 && excluded.length === 0) return true;
-  const positions = new Map<number, Set<string>>();
-  for (const { term, position } of tokenise(memoryText(memoryOf(row)), language)) {
-    positions.set(position, (positions.get(position) ?? new Set()).add(term));
-  }
-  const has = (phrase: readonly string[]) =>
-    [...positions.keys()].some((start) => phrase.every((term, i) => positions.get(start + i)?.has(term) ?? false));
-  return query.phrases.every(has) && !excluded.some(has);
+function hasField({ kind, subject }: MemoryRow, { field, value, isExcluded }: SearchQuery["filters"][number]): boolean {
+  const own = field === "kind" ? kind : (subject ?? "");
+  return (normaliseText(own) === normaliseText(value)) !== isExcluded;
 }

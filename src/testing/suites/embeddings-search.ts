@@ -1,6 +1,7 @@
 // What vectors say in searches: each is of its passage's own text, also after the index was made anew, and what a search leaves out says
 // nothing of what is beside it.
 import assert from "node:assert/strict";
+import type { Embedder } from "../../contracts/embedders.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { present, range } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
@@ -111,4 +112,51 @@ const besideCases: readonly Case[] = [
   ),
 ];
 
-export const searchCases: readonly Case[] = [...reindexCases, ...besideCases];
+const raceCases: readonly Case[] = [
+  prove("EM9 a search of memories finds nothing that was saved after it read the index", ["another"], async (given) => {
+    const base = createMeaningEmbedder();
+    let asked = Promise.withResolvers<void>();
+    let answer = Promise.withResolvers<void>();
+    const embed: Embedder["embed"] = async (texts, options) => {
+      if (texts[0] === "puppy") {
+        asked.resolve();
+        await answer.promise;
+      }
+      return base.embed(texts, options);
+    };
+    const hf = await given.another({ embedder: { ...base, embed } });
+    await hf.memory.save("Ada has a puppy");
+    let count = 0;
+    const save = () => hf.memory.save(`A puppy ate banana number ${count++}`, { subject: "fruit" });
+    const savePlain = () => hf.memory.save(`Bob has hound number ${count++}`);
+    let last = await savePlain();
+    // SQLite gives a new memory the number of one that was deleted.
+    const replace = async () => {
+      await hf.memory.delete(last.id);
+      await save();
+    };
+    const changes = [replace, save];
+    for (const query of ["puppy -banana", "puppy -subject:fruit", "puppy"]) {
+      for (const change of changes) {
+        last = await savePlain();
+        await hf.embeddings.wait();
+        [asked, answer] = [Promise.withResolvers(), Promise.withResolvers()];
+        const searching = hf.memory.search(query);
+        await asked.promise;
+        // Another search reads the index after it, and after the change loads the embeddings that both use.
+        await hf.memory.search("hound");
+        await change();
+        await hf.embeddings.wait();
+        await hf.memory.search("hound");
+        answer.resolve();
+        const hits = await searching;
+        assert.ok(hits.some(({ content }) => content === "Ada has a puppy"));
+        if (query !== "puppy") assert.ok(!hits.some(({ content }) => content.includes("banana")), query);
+        const recency = hits.map(({ signals }) => present(signals.find(({ name }) => name === "recency")).score);
+        assert.ok(Math.min(...recency) > 0.9, "all of them are new");
+      }
+    }
+  }),
+];
+
+export const searchCases: readonly Case[] = [...reindexCases, ...besideCases, ...raceCases];
