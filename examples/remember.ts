@@ -1,5 +1,5 @@
-// An assistant that remembers across sessions. Run it several times: each run is a session of its own, and knows what the user said
-// in earlier ones.
+// Facts that replace one another, without a model. Run it several times: each run is a session of its own, and knows what the user
+// said in earlier ones. (assistant.ts is the same with a model that has memory tools.)
 //
 //   node remember.ts "I live in Paris"
 //   node remember.ts "I live in Rome now"

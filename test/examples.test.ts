@@ -276,6 +276,21 @@ test("remember.ts knows in a new session what the user said in earlier ones, and
   expect(await say("where do I live?")).toBe("The user lives in Rome.\n");
 });
 
+test("assistant.ts remembers across sessions, offline and with a model's API", async () => {
+  const cwd = machine();
+  const say = (words: string, env = {}) => runToEnd("assistant.ts", { cwd, args: [words], env });
+  expect(await say("What do I drink?")).toBe("I do not know, stranger.\n");
+  expect(await say("My name is Ada.")).toBe("I will remember that.\n");
+  expect(await say("I drink green tea without sugar.")).toBe("I will remember that.\n");
+  const known = "The user said: I drink green tea without sugar.";
+  expect(await say("What do I drink?")).toBe(`Ada, I know this: ${known}\n`);
+  const models = await fakeModels(({ system }) => ({
+    text: `${system.includes("Called Ada.")} ${system.includes(`> ${known}`)}`,
+  }));
+  expect(await say("Tea?", models.env)).toBe("true true\n");
+  expect(models.requests.map(({ tools }) => tools.includes("archival_memory_insert"))).toEqual([true]);
+});
+
 test("chat-server/: a server that is killed in the middle of an answer completes it for a client that reconnects", async () => {
   const models = await fakeModels(({ turns, count }) => {
     const answer = { text: `Answer ${(turns.length + 1) / 2}: tides rise and fall.` };

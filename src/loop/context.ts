@@ -1,11 +1,12 @@
 // Reads the messages for a loop's model call: as many of the session's newest as the budget has room for, after a summary of the others
 // if there is a summarizer.
-import type { Context, ContextMessage } from "../contracts/context.ts";
+import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Model } from "../contracts/models.ts";
 import { estimate } from "../sessions/token-estimate.ts";
 import type { LoopIteration, ToolLoopOptions } from "./loop-types.ts";
+import { memoryQueryOf } from "./memory-query.ts";
 import type { Summarizer } from "./summary.ts";
 
 /** The share of the budget that is not summarised, so that not every call makes a new summary. */
@@ -15,12 +16,13 @@ const MOST_ROUNDS = 1000;
 
 export async function readLoopContext(
   it: LoopIteration,
-  { contextTokens, tokenizer, ownMessagesOnly = false, id }: ToolLoopOptions,
+  { contextTokens, tokenizer, ownMessagesOnly = false, id, blocks, memory = false }: ToolLoopOptions,
   summarizer: Summarizer | undefined,
 ): Promise<Context> {
   const options = { ...(ownMessagesOnly ? { agent: id } : {}), ...(tokenizer === undefined ? {} : { tokenizer }) };
-  if (contextTokens === undefined) return it.context(options);
-  const read = (budget: number) => it.context({ ...options, budget });
+  const system = systemOptions(it, blocks, memory);
+  if (contextTokens === undefined) return it.context({ ...options, ...system });
+  const read = (budget: number) => it.context({ ...options, ...system, budget });
   let context = await read(contextTokens);
   for (let round = 0; summarizer !== undefined && context.leftOut.messages > 0 && round < MOST_ROUNDS; round++) {
     const kept = await read(Math.floor(contextTokens * KEPT));
@@ -32,6 +34,18 @@ export async function readLoopContext(
     context = await read(contextTokens);
   }
   return requireLast(context, contextTokens);
+}
+
+function systemOptions(
+  { input }: LoopIteration,
+  blocks: ToolLoopOptions["blocks"],
+  memory: Exclude<ToolLoopOptions["memory"], undefined>,
+): Pick<ContextOptions, "blocks" | "memory"> {
+  const query = memory === false ? "" : memoryQueryOf(input);
+  return {
+    ...(blocks === undefined ? {} : { blocks }),
+    ...(query === "" ? {} : { memory: { ...(memory === true ? {} : memory), query } }),
+  };
 }
 
 /**

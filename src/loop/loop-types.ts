@@ -1,7 +1,7 @@
 // The options of a tool loop, and the types of its agent.
 import type { AgentDefinition, Iteration } from "../contracts/agent-definitions.ts";
 import type { ChatReply } from "../contracts/chat.ts";
-import type { ContextOptions } from "../contracts/context.ts";
+import type { ContextMemoryQuery, ContextOptions } from "../contracts/context.ts";
 import type { RunLimits } from "../contracts/run-record.ts";
 import type { ToolWithSchema } from "../contracts/tools.ts";
 import type { AnyChatModel } from "../models/any.ts";
@@ -17,7 +17,14 @@ export interface ToolLoopOptions {
   readonly system?: string | ((input: LoopInput) => string);
   /** Each with an `input` validator that knows its JSON Schema, or with an `inputSchema`. */
   readonly tools?: Readonly<Record<string, ToolWithSchema>>;
-  /** The most tokens of the messages that a model call is given; the oldest are left out, or summarised. */
+  /**
+   * Core blocks that every model call is given after the system prompt, as in a context: those of the run's agent, which has the id of this
+   * loop, or of another one. A registered agent's own system prompt comes before them.
+   */
+  readonly blocks?: ContextOptions["blocks"];
+  /** Also the memories that match the words of the run's input: of that agent (true), or as the options say. */
+  readonly memory?: boolean | Omit<ContextMemoryQuery, "query">;
+  /** The most tokens of the messages, blocks and memories that a model call is given; the oldest messages are left out, or summarised. */
   readonly contextTokens?: number;
   /** Counts the tokens of a message; an estimate when not given. */
   readonly tokenizer?: ContextOptions["tokenizer"];

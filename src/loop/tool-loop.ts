@@ -30,6 +30,8 @@ const OPTIONS = [
   "model",
   "system",
   "tools",
+  "blocks",
+  "memory",
   "contextTokens",
   "tokenizer",
   "summarize",
@@ -37,6 +39,8 @@ const OPTIONS = [
   "maxParallelTools",
   "limits",
 ];
+/** The query is the run's input. */
+const MEMORY = ["namespace", "agent", "kind", "limit", "tokens"];
 const LIMITS: RunLimits = { iterations: 100 };
 /** A tool name that all providers accept. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -92,7 +96,7 @@ async function askModel(
     model: chat.model,
     ...(chat.retry === undefined ? {} : { retry: chat.retry }),
     async call(_, call) {
-      const prompt = typeof system === "function" ? system(it.input) : system;
+      const prompt = promptOf(typeof system === "function" ? system(it.input) : system, context);
       const sent = { system: digestOf(prompt ?? null), tools: digestOf(tools as unknown as Json) };
       const { content, finish, ...usage } = await chat.generate({ system: prompt, messages, tools }, call);
       checkReply(content);
@@ -101,6 +105,12 @@ async function askModel(
   };
   const reply = await it.model(describeContext({ messages, ...context }), model);
   return { ...replyIn(reply), call: reply.call };
+}
+
+/** The loop's system prompt, and what the context has to say before its messages. */
+function promptOf(prompt: string | undefined, { system }: Pick<Context, "system">): string | undefined {
+  if (system === undefined || system.text === "") return prompt;
+  return prompt === undefined || prompt === "" ? system.text : `${prompt}\n\n${system.text}`;
 }
 
 /** The reply that askModel() recorded. */
@@ -139,6 +149,8 @@ function checkOptions(options: ToolLoopOptions): ToolLoopOptions {
   if (system !== undefined && typeof system !== "string" && typeof system !== "function") {
     throw invalid("toolLoop.system", "a text or a function", system);
   }
+  const { memory } = given;
+  if (memory !== undefined && typeof memory !== "boolean") checkRecord(memory, "toolLoop.memory", MEMORY);
   for (const name of Object.keys(checkRecord(given.tools, "toolLoop.tools"))) {
     if (!TOOL_NAME.test(name)) {
       throw invalid("toolLoop.tools", "named with up to 64 letters, digits, _ or -, as providers want it", name);
