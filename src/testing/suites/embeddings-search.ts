@@ -141,7 +141,7 @@ const raceCases: readonly Case[] = [
         last = await savePlain();
         await hf.embeddings.wait();
         [asked, answer] = [Promise.withResolvers(), Promise.withResolvers()];
-        const searching = hf.memory.search(query);
+        const searching = hf.memory.search(query, { limit: 100 });
         await asked.promise;
         // Another search reads the index after it, and after the change loads the embeddings that both use.
         await hf.memory.search("hound");
