@@ -30,7 +30,7 @@ import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import type { LoadSystemSource } from "./core/system-source.ts";
 import { BackgroundEmbeddings, loadEmbedder } from "./embeddings/on-demand.ts";
-import { checkEmbeddedKinds, type EmbeddedKinds } from "./embeddings/settings.ts";
+import { checkEmbeddingSettings, type EmbeddingSettings } from "./embeddings/settings.ts";
 import { createHistory } from "./history/history.ts";
 import type { Nouns } from "./nouns.ts";
 import { createRuns } from "./runs/on-demand.ts";
@@ -54,7 +54,7 @@ interface Settings {
   readonly fileMode: number;
   /** null: the handle has no text index. */
   readonly search: { readonly language: TextLanguage } | null;
-  readonly embeddings: EmbeddedKinds;
+  readonly embeddings: EmbeddingSettings;
   readonly environment: Environment;
 }
 
@@ -80,7 +80,7 @@ const OPTIONS = [
 export async function open(url: string, options: OpenOptions = {}): Promise<Holdfast> {
   const settings = checkOptions(options);
   const target = parseStoreUrl(url);
-  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder), settings.embeddings);
+  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder), settings);
   return openDriver(await connect(target, settings), { shown: target.shown, settings, options, background });
 }
 
@@ -96,7 +96,7 @@ export async function openOn(
   between?: (storage: Storage) => Storage,
 ): Promise<Holdfast> {
   const settings = checkOptions(options);
-  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder), settings.embeddings);
+  const background = new BackgroundEmbeddings(await loadEmbedder(options.embedder), settings);
   return openDriver(driver, { shown: "simulated", settings, options, background }, between);
 }
 
@@ -371,7 +371,7 @@ function checkOptions(options: OpenOptions): Settings {
     migrate: given.migrate !== false,
     fileMode: given.fileMode === undefined ? FILE_MODE : checkFileMode(given.fileMode, "fileMode"),
     search,
-    embeddings: checkEmbeddedKinds(given.embeddings, search),
+    embeddings: checkEmbeddingSettings(given.embeddings, search),
     environment: options.environment ?? realEnvironment(),
   };
 }

@@ -75,7 +75,7 @@ async function chooseEmbedder(named: NamedEmbedder, storeModel: string | null): 
       return [[0]];
     },
   });
-  await embedTexts(measuring, ["dimensions"], { kind: "query", signal: new AbortController().signal });
+  await embedTexts(measuring, ["dimensions"], { kind: "query", signal: new AbortController().signal, limit: null });
   return withSize(dimensions);
 }
 

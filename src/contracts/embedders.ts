@@ -19,6 +19,6 @@ export interface Embedder {
 
 export interface EmbedOptions {
   readonly kind: "document" | "query";
-  /** Aborts when the store closes, or the caller no longer waits. The store always gives one. */
+  /** Aborts when the store closes, the time for the call is over, or the caller no longer waits. The store always gives one. */
   readonly signal?: AbortSignal;
 }

@@ -62,12 +62,14 @@ export interface OpenOptions {
   readonly embedder?: Embedder;
   /**
    * What an embedder embeds: by default documents, memories and all messages. Each text is embedded once, which costs what the
-   * embedder costs. false: texts of that kind are searched by words only.
+   * embedder costs. false: texts of that kind are searched by words only. A call of the embedder that takes longer than `timeoutMs`, by
+   * default 2 minutes, is aborted and has failed: texts wait for another try, and a search answers by words.
    */
   readonly embeddings?: {
     readonly documents?: boolean;
     readonly memories?: boolean;
     readonly messages?: boolean;
+    readonly timeoutMs?: number;
   };
   /**
    * The text index. It is written in the background after many messages; appends write nothing for it. false: this

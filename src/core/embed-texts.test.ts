@@ -1,9 +1,10 @@
 // Embedders are the caller's objects: what they return, throw or ignore.
 import { expect, test } from "vitest";
 import type { Embedder } from "../contracts/embedders.ts";
+import { simulatedEnvironment } from "../testing/environment.ts";
 import { checkEmbedder, embedTexts } from "./embed-texts.ts";
 
-const OPTIONS = { kind: "document", signal: new AbortController().signal } as const;
+const OPTIONS = { kind: "document", signal: new AbortController().signal, limit: null } as const;
 
 const one: Embedder = { id: "m", dimensions: 2, embed: async (texts) => texts.map((text) => [text.length, 1]) };
 
@@ -117,12 +118,49 @@ test.each([
 test("EM1 an abort ends the call at once, also of an embedder that ignores it", async () => {
   const abort = new AbortController();
   const embedder = checkEmbedder({ ...one, embed: () => new Promise(() => {}) });
-  const failed = embedTexts(embedder, ["a"], { kind: "query", signal: abort.signal });
+  const failed = embedTexts(embedder, ["a"], { kind: "query", signal: abort.signal, limit: null });
   abort.abort();
   await expect(failed).rejects.toMatchObject({ code: "Aborted" });
-  await expect(embedTexts(embedder, ["a"], { kind: "query", signal: abort.signal })).rejects.toMatchObject({
-    code: "Aborted",
-  });
+  await expect(embedTexts(embedder, ["a"], { kind: "query", signal: abort.signal, limit: null })).rejects.toMatchObject(
+    {
+      code: "Aborted",
+    },
+  );
+});
+
+test("EM1 a call that takes longer than its limit is aborted, and fails with the reason", async () => {
+  const environment = simulatedEnvironment(1);
+  const limit = { timeoutMs: 1000, environment };
+  const signals: (AbortSignal | undefined)[] = [];
+  let isIgnored = true;
+  const embed: Embedder["embed"] = (_, { signal }) => {
+    signals.push(signal);
+    return new Promise((_, reject) => {
+      if (!isIgnored) signal?.addEventListener("abort", () => reject(signal.reason));
+    });
+  };
+  const embedder = checkEmbedder({ ...one, embed });
+  for (const _ of [1, 2]) {
+    const failed = embedTexts(embedder, ["a"], { ...OPTIONS, limit });
+    failed.catch(() => {});
+    await environment.advance(999);
+    expect(signals.at(-1)?.aborted).toBe(false);
+    await environment.advance(1);
+    await expect(failed).rejects.toMatchObject({
+      code: "EmbeddingFailed",
+      retryable: true,
+      message: expect.stringContaining("no answer within 1000 ms"),
+      details: { embedder: "m", code: "Timeout" },
+    });
+    expect(signals.at(-1)?.aborted).toBe(true);
+    isIgnored = false;
+  }
+  const abort = new AbortController();
+  const aborted = embedTexts(embedder, ["a"], { kind: "query", signal: abort.signal, limit });
+  abort.abort();
+  await expect(aborted).rejects.toMatchObject({ code: "Aborted" });
+  const quick = checkEmbedder({ ...one, embed: async () => [[1, 2]] });
+  expect(await embedTexts(quick, ["a"], { ...OPTIONS, limit })).toEqual([Float32Array.of(1, 2)]);
 });
 
 test.each([

@@ -2,6 +2,7 @@
 // what it throws becomes one typed error that says whether another try makes sense.
 import type { ModelFailure } from "../contracts/chat.ts";
 import type { Embedder, EmbedOptions } from "../contracts/embedders.ts";
+import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import { checkId, checkInt, checkSome, invalid } from "./check.ts";
@@ -22,18 +23,29 @@ export function checkEmbedder(value: unknown, what = "embedder"): CheckedEmbedde
   };
 }
 
+/** How long one call of an embedder may take. */
+export interface CallLimit {
+  readonly timeoutMs: number;
+  readonly environment: Pick<Environment, "sleep">;
+}
+
+/** null: the embedder has a limit of its own. */
+interface EmbedCall extends Required<EmbedOptions> {
+  readonly limit: CallLimit | null;
+}
+
 /**
- * The vectors of the texts, in their order. EmbeddingFailed if the embedder throws or returns something else; Aborted at once when the
- * signal aborts, also if the embedder ignores it.
+ * The vectors of the texts, in their order. EmbeddingFailed if the embedder throws, returns something else, or does not answer in time;
+ * Aborted at once when the signal aborts, also if the embedder ignores it.
  */
 export async function embedTexts(
   embedder: CheckedEmbedder,
   texts: readonly string[],
-  options: Required<EmbedOptions>,
+  call: EmbedCall,
 ): Promise<readonly Float32Array[]> {
   const vectors: Float32Array[] = [];
   for (let start = 0; start < texts.length; start += embedder.maxBatch) {
-    vectors.push(...(await embedBatch(embedder, texts.slice(start, start + embedder.maxBatch), options)));
+    vectors.push(...(await embedBatch(embedder, texts.slice(start, start + embedder.maxBatch), call)));
   }
   return vectors;
 }
@@ -41,13 +53,49 @@ export async function embedTexts(
 async function embedBatch(
   embedder: CheckedEmbedder,
   texts: readonly string[],
-  options: Required<EmbedOptions>,
+  { kind, signal, limit }: EmbedCall,
 ): Promise<readonly Float32Array[]> {
-  const { signal } = options;
-  const answer = await untilAborted(signal, async () => embedder.embed(texts, options)).catch((thrown: unknown) => {
-    throw signal.aborted ? aborted(signal) : embeddingError(embedder, thrown);
+  const answer = await withinLimit(limit, signal, async (limited) =>
+    embedder.embed(texts, { kind, signal: limited }),
+  ).catch((thrown: unknown) => {
+    if (signal.aborted) throw aborted(signal);
+    throw thrown instanceof CallExpired ? lateError(embedder, thrown.timeoutMs) : embeddingError(embedder, thrown);
   });
   return readVectors(embedder, answer, texts.length);
+}
+
+/** Why a call was ended. It never leaves this file. */
+class CallExpired extends Error {
+  readonly timeoutMs: number;
+
+  constructor(timeoutMs: number) {
+    super(`no answer within ${timeoutMs} ms`);
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+/** The signal that the work gets also aborts when its time is over. */
+async function withinLimit<T>(
+  limit: CallLimit | null,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (limit === null) return untilAborted(signal, () => work(signal));
+  const { timeoutMs, environment } = limit;
+  const [done, expiry] = [new AbortController(), new AbortController()];
+  const ended = AbortSignal.any([signal, done.signal]);
+  const expired = environment.sleep(timeoutMs, ended).then(() => {
+    if (!ended.aborted) expiry.abort(new CallExpired(timeoutMs));
+  });
+  try {
+    const limited = AbortSignal.any([signal, expiry.signal]);
+    return await untilAborted(limited, () => work(limited));
+  } catch (error) {
+    throw expiry.signal.aborted ? expiry.signal.reason : error;
+  } finally {
+    done.abort();
+    await expired;
+  }
 }
 
 async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -88,6 +136,15 @@ function readVectors(embedder: CheckedEmbedder, answer: unknown, count: number):
     const copy = Float32Array.from(vector, (one: unknown) => (typeof one === "number" ? one : Number.NaN));
     if (!copy.every(Number.isFinite)) throw unusable("it returned a vector with an entry that is no finite number");
     return copy;
+  });
+}
+
+/** Another try may be faster. */
+function lateError({ id }: CheckedEmbedder, timeoutMs: number): HoldfastError {
+  return new HoldfastError("EmbeddingFailed", `embedder ${id}: no answer within ${timeoutMs} ms`, {
+    retryable: true,
+    details: { embedder: id, code: "Timeout" },
+    hint: "If the embedder needs longer, give it the time: open(url, { embedder, embeddings: { timeoutMs } }).",
   });
 }
 

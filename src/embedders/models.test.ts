@@ -7,7 +7,7 @@ import { type AiSdkEmbeddingModel, aiSdkEmbedder } from "./ai-sdk.ts";
 import { type FeatureExtractor, transformersEmbedder } from "./transformers.ts";
 
 const SIGNAL = new AbortController().signal;
-const DOCUMENT = { kind: "document", signal: SIGNAL } as const;
+const DOCUMENT = { kind: "document", signal: SIGNAL, limit: null } as const;
 
 const servers: FakeEmbeddings[] = [];
 

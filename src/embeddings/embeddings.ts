@@ -22,7 +22,7 @@ import { adoptModel, type ModelRecord, readModel } from "./model.ts";
 import { clearOutage, readOutage } from "./outage.ts";
 import { memorySource, messageSource } from "./passages.ts";
 import { type EmbeddedGeneration, isEmbeddedBy } from "./pending.ts";
-import type { EmbeddedKinds } from "./settings.ts";
+import type { EmbeddingSettings } from "./settings.ts";
 import type { EmbeddingSource } from "./source.ts";
 import { EmbeddingWorker } from "./worker.ts";
 
@@ -41,15 +41,17 @@ export interface EmbeddingWork {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly embedder: CheckedEmbedder | null;
-  readonly kinds: EmbeddedKinds;
+  readonly settings: EmbeddingSettings;
 }
 
 export function createEmbeddings(work: EmbeddingWork): EmbeddingsPart {
-  const { storage, embedder, kinds } = work;
+  const { storage, embedder, settings } = work;
   const worker =
-    embedder === null ? null : new EmbeddingWorker(storage, embedder, (left) => createSources(work, embedder, left));
+    embedder === null
+      ? null
+      : new EmbeddingWorker(storage, embedder, settings.timeoutMs, (left) => createSources(work, embedder, left));
   const closing = new AbortController();
-  const status = () => readStatus(storage, embedder, kinds);
+  const status = () => readStatus(storage, embedder, settings);
   const embeddings = bindVerbs<Embeddings, typeof EMBEDDING_VERBS>(EMBEDDING_VERBS, null, {
     status,
     failures: ({ limit }) => listFailures(storage, limit),
@@ -88,29 +90,29 @@ function requireEmbedder(embedder: CheckedEmbedder | null, verb: string): Checke
 }
 
 function createSources(
-  { storage, payloads, kinds }: EmbeddingWork,
+  { storage, payloads, settings }: EmbeddingWork,
   embedder: CheckedEmbedder,
   left: () => readonly string[],
 ): readonly EmbeddingSource[] {
   const of = { embedder, left };
   return [
-    ...(kinds.documents ? [documentSource({ storage, payloads }, of)] : []),
-    ...(kinds.memories ? [memorySource(storage, kinds.language, of)] : []),
-    ...(kinds.messages ? [messageSource(storage, payloads, kinds.language, of)] : []),
+    ...(settings.documents ? [documentSource({ storage, payloads }, of)] : []),
+    ...(settings.memories ? [memorySource(storage, settings.language, of)] : []),
+    ...(settings.messages ? [messageSource(storage, payloads, settings.language, of)] : []),
   ];
 }
 
 async function readStatus(
   storage: Storage,
   embedder: CheckedEmbedder | null,
-  kinds: EmbeddedKinds,
+  settings: EmbeddingSettings,
 ): Promise<EmbeddingStatus> {
   const model = await readModel(storage);
   const documents = await readProgress(storage, model, embedder);
   // Without an embedder, what those of other handles embed.
-  const hasMemories = embedder === null ? model !== null : kinds.memories;
+  const hasMemories = embedder === null ? model !== null : settings.memories;
   const [cutting] = await storage.query("messages.cut", {});
-  const hasMessages = embedder === null ? (cutting?.cut ?? 0) > 0 : kinds.messages;
+  const hasMessages = embedder === null ? (cutting?.cut ?? 0) > 0 : settings.messages;
   const memories = hasMemories ? await readPassageProgress(storage, model, "memories") : NOTHING_WAITS;
   const messages = hasMessages ? await readPassageProgress(storage, model, "messages") : NOTHING_WAITS;
   return {

@@ -1,6 +1,7 @@
 // The noun `embeddings` of an open store. Its code is loaded with the first call; at once only if the store has an embedder.
 import type { Embedder } from "../contracts/embedders.ts";
 import type { Embeddings } from "../contracts/embeddings.ts";
+import type { Environment } from "../contracts/environment.ts";
 import type { Commit } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -12,7 +13,7 @@ import type { PassageVectors } from "../vectors/passage-vectors.ts";
 import type { QueryEmbedder } from "../vectors/query-text.ts";
 import type { EmbeddingsPart } from "./embeddings.ts";
 import type { MeaningSearch } from "./query-vector.ts";
-import type { EmbeddedKinds } from "./settings.ts";
+import type { EmbeddingSettings } from "./settings.ts";
 
 const EMBEDDINGS = new LazyModule(() => import("./embeddings.ts"));
 
@@ -27,14 +28,19 @@ const PASSAGES = new LazyModule(() => import("../vectors/passage-vectors.ts"));
 
 export class BackgroundEmbeddings {
   readonly #embedder: CheckedEmbedder | null;
-  readonly #kinds: EmbeddedKinds;
+  readonly #settings: EmbeddingSettings;
+  readonly #environment: Environment;
   #passages: LazyPart<PassageVectors> | null = null;
   readonly #closing = new AbortController();
   #part: LazyPart<EmbeddingsPart> | null = null;
 
-  constructor(embedder: CheckedEmbedder | null, kinds: EmbeddedKinds) {
+  constructor(
+    embedder: CheckedEmbedder | null,
+    { embeddings, environment }: { readonly embeddings: EmbeddingSettings; readonly environment: Environment },
+  ) {
     this.#embedder = embedder;
-    this.#kinds = kinds;
+    this.#settings = embeddings;
+    this.#environment = environment;
   }
 
   /** Embeds the texts of searches; null without an embedder. */
@@ -45,7 +51,9 @@ export class BackgroundEmbeddings {
       model: embedder.id,
       embed: async (text) => {
         const { embedTexts } = await import("../core/embed-texts.ts");
-        const [vector] = await embedTexts(embedder, [text], { kind: "query", signal: this.#closing.signal });
+        const limit = { timeoutMs: this.#settings.timeoutMs, environment: this.#environment };
+        const call = { kind: "query", signal: this.#closing.signal, limit } as const;
+        const [vector] = await embedTexts(embedder, [text], call);
         if (vector === undefined) throw new Error("bug: an embedder's answer was not checked");
         return vector;
       },
@@ -56,7 +64,7 @@ export class BackgroundEmbeddings {
   meaningOf(kind: "memories" | "messages"): MeaningSearch | null {
     const passages = this.#passages;
     const embedder = this.queries;
-    const isOn = kind === "memories" ? this.#kinds.memories : this.#kinds.messages;
+    const isOn = kind === "memories" ? this.#settings.memories : this.#settings.messages;
     return passages === null || embedder === null || !isOn ? null : { embedder, loadPassages: () => passages.load() };
   }
 
@@ -66,7 +74,7 @@ export class BackgroundEmbeddings {
     return overrideStorage(storage, {
       commit: async (commit) => {
         const outcome = await storage.commit(commit);
-        if (outcome.ok && addsTexts(commit, this.#kinds)) this.#part?.loaded?.nudge();
+        if (outcome.ok && addsTexts(commit, this.#settings)) this.#part?.loaded?.nudge();
         return outcome;
       },
     });
@@ -75,7 +83,7 @@ export class BackgroundEmbeddings {
   create(storage: Storage, payloads: Payloads, lazy: LazyParts): Embeddings {
     const embedder = this.#embedder;
     const part = lazy.part(EMBEDDINGS, ({ createEmbeddings }) =>
-      createEmbeddings({ storage, payloads, embedder, kinds: this.#kinds }),
+      createEmbeddings({ storage, payloads, embedder, settings: this.#settings }),
     );
     if (embedder !== null) this.#passages = lazy.part(PASSAGES, ({ PassageVectors }) => new PassageVectors(storage));
     this.#part = part;
@@ -107,7 +115,10 @@ export class BackgroundEmbeddings {
 }
 
 /** Plain loops, because every append of a store with an embedder runs this. */
-function addsTexts({ writes = [], events = [] }: Commit, { documents, memories, messages }: EmbeddedKinds): boolean {
+function addsTexts(
+  { writes = [], events = [] }: Commit,
+  { documents, memories, messages }: EmbeddingSettings,
+): boolean {
   if (messages) for (const { message } of events) if (message !== undefined) return true;
   for (const write of writes) {
     if (write.op === "run" || write.op === "read") continue;

@@ -1,20 +1,30 @@
-// Which kinds of texts a handle embeds: the option `embeddings` of open().
+// Which kinds of texts a handle embeds, and how long a call of the embedder may take: the option `embeddings` of open().
 
 import type { TextLanguage } from "../contracts/text-index.ts";
-import { checkFields, checkRecord, invalid } from "../core/check.ts";
+import { checkFields, checkInt, checkRecord, invalid } from "../core/check.ts";
 
-export interface EmbeddedKinds {
+/** A local model may be loaded by its first call; a server that answers later than this is as good as gone. */
+const TIMEOUT_MS = 120_000;
+const TIMEOUT_MAX_MS = 86_400_000;
+
+export interface EmbeddingSettings {
   readonly documents: boolean;
   readonly memories: boolean;
   readonly messages: boolean;
   /** In which texts are cut while the store has no index. */
   readonly language: TextLanguage;
+  /** A call of the embedder that takes longer is ended, and has failed. */
+  readonly timeoutMs: number;
 }
 
 /** `search` is null without a text index: then messages are not searched, and not embedded. */
-export function checkEmbeddedKinds(given: unknown, search: { readonly language: TextLanguage } | null): EmbeddedKinds {
+export function checkEmbeddingSettings(
+  given: unknown,
+  search: { readonly language: TextLanguage } | null,
+): EmbeddingSettings {
   const kinds = given === undefined ? {} : checkRecord(given, "embeddings");
-  checkFields(kinds, "embeddings", ["documents", "memories", "messages"]);
+  checkFields(kinds, "embeddings", ["documents", "memories", "messages", "timeoutMs"]);
+  const { timeoutMs } = kinds;
   const isOn = (kind: "documents" | "memories" | "messages") => {
     const value = kinds[kind];
     if (value !== undefined && typeof value !== "boolean") throw invalid(`embeddings.${kind}`, "true or false", value);
@@ -25,5 +35,6 @@ export function checkEmbeddedKinds(given: unknown, search: { readonly language: 
     memories: isOn("memories"),
     messages: search !== null && isOn("messages"),
     language: search?.language ?? "english",
+    timeoutMs: timeoutMs === undefined ? TIMEOUT_MS : checkInt(timeoutMs, "embeddings.timeoutMs", 1, TIMEOUT_MAX_MS),
   };
 }

@@ -28,7 +28,7 @@ test("EM4 a text whose embedding changes nothing is not embedded without end", a
     items: [{ item: 1, text: "a text" }],
     apply: async () => false,
   };
-  const worker = new EmbeddingWorker(new SqlStorage(driver, environment), embedder, () => [
+  const worker = new EmbeddingWorker(new SqlStorage(driver, environment), embedder, 1000, () => [
     { kind: "documents", next: async () => batch },
   ]);
   worker.start();

@@ -3,7 +3,7 @@
 // shows a probe: if the embedder cannot embed an ordinary word either, nothing is any text's fault.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { type CheckedEmbedder, embedTexts } from "../core/embed-texts.ts";
+import { type CallLimit, type CheckedEmbedder, embedTexts } from "../core/embed-texts.ts";
 import { type EmbeddingFault, faultOf } from "./failures.ts";
 import { EmbeddingLease, LEASE_MS } from "./lease.ts";
 import { adoptModel, type ModelRecord } from "./model.ts";
@@ -26,6 +26,7 @@ export class EmbeddingWorker {
   readonly #embedder: CheckedEmbedder;
   readonly #sources: readonly EmbeddingSource[];
   readonly #lease: EmbeddingLease;
+  readonly #limit: CallLimit;
   readonly #closing = new AbortController();
   #awake = new AbortController();
   #isNudged = false;
@@ -40,12 +41,14 @@ export class EmbeddingWorker {
   constructor(
     storage: Storage,
     embedder: CheckedEmbedder,
+    timeoutMs: number,
     createSources: (left: () => readonly string[]) => readonly EmbeddingSource[],
   ) {
     this.#storage = storage;
     this.#embedder = embedder;
     this.#sources = createSources(() => this.#model?.left ?? []);
     this.#lease = new EmbeddingLease(storage);
+    this.#limit = { timeoutMs, environment: storage.environment };
   }
 
   start(): void {
@@ -176,7 +179,7 @@ export class EmbeddingWorker {
     const beating = this.#beat(done.signal, lost);
     const signal = AbortSignal.any([this.#closing.signal, lost.signal]);
     try {
-      return { vectors: await embedTexts(this.#embedder, texts, { kind: "document", signal }) };
+      return { vectors: await embedTexts(this.#embedder, texts, { kind: "document", signal, limit: this.#limit }) };
     } catch (error) {
       if (signal.aborted) throw error;
       return { fault: faultOf(error) };

@@ -188,6 +188,32 @@ const queueCases: readonly Case[] = [
 
 const failureCases: readonly Case[] = [
   prove(
+    "EM5 an embedder that does not answer in time has failed, and another process embeds",
+    ["another"],
+    async (given) => {
+      const [silent, other] = [createTestEmbedder(), createTestEmbedder()];
+      silent.hold();
+      const a = await given.another({ embedder: silent, embeddings: { timeoutMs: 20 } });
+      const { id } = await a.memory.save("Ada has a puppy");
+      await a.history.append({ session: "s", agent: "a" }, { role: "user", content: "My puppy sleeps." });
+      const failure = await until(async () => (await a.embeddings.status()).failure);
+      assert.deepEqual([failure.embedder, failure.reason], [silent.id, "Timeout"]);
+      const b = await given.another({ embedder: other });
+      await b.embeddings.retry();
+      await b.embeddings.wait();
+      assert.equal(other.embedded.length, 2);
+      const hits = await a.memory.search("puppy");
+      assert.deepEqual([hits.mode, hits.map((hit) => hit.id)], ["text", [id]]);
+      assert.match(hits.warning ?? "", /EmbeddingFailed/);
+      const { mode, warning } = await a.search("puppy");
+      assert.deepEqual([mode, warning], ["text", hits.warning]);
+      assert.deepEqual(silent.embedded, []);
+      await refuses("InvalidArgument", () => given.another({ embedder: silent, embeddings: { timeoutMs: 0 } }));
+      silent.release();
+    },
+  ),
+
+  prove(
     "EM5 a text that fails is parked, the others of its batch are embedded",
     ["another", "check"],
     async (given) => {
