@@ -50,6 +50,18 @@ export async function embedTexts(
   return vectors;
 }
 
+/** The vector of the text of a search. */
+export async function embedQuestion(
+  embedder: CheckedEmbedder,
+  text: string,
+  signal: AbortSignal,
+  limit: CallLimit,
+): Promise<Float32Array> {
+  const [vector] = await embedTexts(embedder, [text], { kind: "query", signal, limit });
+  if (vector === undefined) throw new Error("bug: an embedder's answer was not checked");
+  return vector;
+}
+
 async function embedBatch(
   embedder: CheckedEmbedder,
   texts: readonly string[],

@@ -50,12 +50,11 @@ export class BackgroundEmbeddings {
     return {
       model: embedder.id,
       embed: async (text) => {
-        const { embedTexts } = await import("../core/embed-texts.ts");
-        const limit = { timeoutMs: this.#settings.timeoutMs, environment: this.#environment };
-        const call = { kind: "query", signal: this.#closing.signal, limit } as const;
-        const [vector] = await embedTexts(embedder, [text], call);
-        if (vector === undefined) throw new Error("bug: an embedder's answer was not checked");
-        return vector;
+        const { embedQuestion } = await import("../core/embed-texts.ts");
+        return embedQuestion(embedder, text, this.#closing.signal, {
+          timeoutMs: this.#settings.timeoutMs,
+          environment: this.#environment,
+        });
       },
     };
   }
