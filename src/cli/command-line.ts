@@ -37,6 +37,8 @@ export interface CommandSyntax {
   readonly passesArguments?: boolean;
   /** The operands are a query, in which a minus leaves a word out. */
   readonly takesQuery?: boolean;
+  /** The command may open the store with another embedder than the store's. */
+  readonly switchesEmbedder?: true;
   /** Returns the exit code; undefined is 0. */
   run(context: Context): Promise<number | undefined>;
 }

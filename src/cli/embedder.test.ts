@@ -80,7 +80,7 @@ test("EM12 an embedder that fails says what to do, and what is added stays", asy
   const embedder = `openai:${refusing.url}/v1#m@8`;
   const added = await cli(["vectors", "add", "notes", "green tea", "--embedder", embedder], env);
   expect([added.code, added.stdout]).toEqual([EXIT.ok, "1 document added to notes\n"]);
-  expect(added.stderr).toContain("1 text without an embedding");
+  expect(added.stderr).toContain("1 text has no embedding and is found by words");
   const found = await cli(["vectors", "search", "notes", "tea", "--embedder", embedder], env);
   expect(found.stdout).toContain("green tea");
   expect(found.stderr).toContain("found by words only");

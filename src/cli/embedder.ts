@@ -89,15 +89,16 @@ export async function openWithEmbedder(
   text: string,
   env: Io["env"],
   open: (options: OpenOptions) => Promise<Holdfast>,
+  { switches }: { readonly switches: boolean },
 ): Promise<Holdfast> {
   const named = parseEmbedder(text, env);
   const before = await open({});
   const { model } = await before.embeddings.status().finally(() => before.close());
   const embedder = await chooseEmbedder(named, model);
-  if (model !== null && model !== embedder.id) {
+  if (model !== null && model !== embedder.id && !switches) {
     throw new UsageError(
       `the store's texts are embedded by ${model}, and --embedder is ${embedder.id}; name the store's embedder, or leave --embedder ` +
-        "and HOLDFAST_EMBEDDER out to search by words. A program that opens the store with another embedder switches it",
+        "and HOLDFAST_EMBEDDER out to search by words. `holdfast embeddings adopt --embedder E` switches the store to E",
     );
   }
   return open({ embedder });

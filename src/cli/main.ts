@@ -96,7 +96,9 @@ async function execute(line: CommandLine, command: CommandSyntax, io: Io, output
       const holdfast =
         embedder === undefined
           ? await openWith({})
-          : await (await import("./embedder.ts")).openWithEmbedder(embedder, io.env, openWith);
+          : await (await import("./embedder.ts")).openWithEmbedder(embedder, io.env, openWith, {
+              switches: command.switchesEmbedder ?? false,
+            });
       opened.push(holdfast);
       return holdfast;
     },
@@ -115,9 +117,10 @@ async function execute(line: CommandLine, command: CommandSyntax, io: Io, output
   return code;
 }
 
-/** Most commands take no embedder. */
+/** Most commands take no embedder. A dry run writes nothing, embeddings included. */
 function embedderOf(command: CommandSyntax, args: Context["args"], { env }: Io): string | undefined {
   if (command.options.embedder === undefined) return undefined;
+  if (command.options["dry-run"] !== undefined && args.flag("dry-run")) return undefined;
   return args.text("embedder") ?? (env.HOLDFAST_EMBEDDER || undefined);
 }
 

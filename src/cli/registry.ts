@@ -11,6 +11,7 @@ import { context } from "./commands/context.ts";
 import { cost } from "./commands/cost.ts";
 import { demo } from "./commands/demo.ts";
 import { diff } from "./commands/diff.ts";
+import { embeddings } from "./commands/embeddings.ts";
 import { gc } from "./commands/gc.ts";
 import { handover } from "./commands/handover.ts";
 import { heads } from "./commands/heads.ts";
@@ -39,7 +40,10 @@ import type { Section } from "./help.ts";
 
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
-  { title: "Data of agents", commands: [sessions, messages, search, state, tasks, memory, agents, blobs, vectors] },
+  {
+    title: "Data of agents",
+    commands: [sessions, messages, search, state, tasks, memory, agents, blobs, vectors, embeddings],
+  },
   { title: "Runs of agents", commands: [runs, worker] },
   {
     title: "Continuing from an earlier point",

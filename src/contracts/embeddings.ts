@@ -23,6 +23,12 @@ export interface EmbeddingStatus {
   readonly failure: EmbedderFailure | null;
 }
 
+/** How wait() ended. */
+export interface EmbeddingWait extends EmbeddingStatus {
+  /** Whether texts still wait: the time was over before they were embedded. */
+  readonly timedOut: boolean;
+}
+
 export interface EmbeddingProgress {
   /** Texts that wait for their embedding, including `failing` ones; a new message or memory counts once until it is cut into passages. */
   readonly pending: number;
@@ -62,13 +68,16 @@ export interface Embeddings {
   status(): Promise<EmbeddingStatus>;
   /** Texts that failed, kind by kind and collection by collection, at most `limit` of them; default 100. */
   failures(options?: { readonly limit?: number }): Promise<readonly FailedEmbedding[]>;
-  /** Tries all failed texts again now, parked ones too, and an embedder that failed. Returns how many texts there are. */
-  retry(): Promise<number>;
   /**
-   * Waits until no text waits for its embedding, except those that are parked, or until the time is over; default 60 seconds. It works
-   * only with an embedder.
+   * Tries all failed texts again now, and an embedder that failed, also if a request is under way that will fail; `parked: false` leaves
+   * parked texts parked. Returns how many texts are tried again.
    */
-  wait(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<EmbeddingStatus>;
+  retry(options?: { readonly parked?: boolean }): Promise<number>;
+  /**
+   * Waits until no text waits for its embedding, except those that are parked, or until the time is over; default 60 seconds. Then
+   * `timedOut` is true. It works only with an embedder.
+   */
+  wait(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<EmbeddingWait>;
   /**
    * Makes this handle's embedder the store's again, after the store was switched to another one. All texts are embedded again. An
    * embedder that the store never had is adopted by itself.

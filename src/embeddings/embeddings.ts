@@ -4,6 +4,7 @@ import type {
   EmbeddingProgress,
   EmbeddingStatus,
   Embeddings,
+  EmbeddingWait,
   FailedEmbedding,
 } from "../contracts/embeddings.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -19,7 +20,7 @@ import { passageKindOf } from "../vectors/reserved.ts";
 import { documentSource } from "./documents.ts";
 import { readCollectionAt } from "./item-table.ts";
 import { adoptModel, type ModelRecord, readModel } from "./model.ts";
-import { clearOutage, readOutage } from "./outage.ts";
+import { clearOutage, countRetry, readOutage } from "./outage.ts";
 import { memorySource, messageSource } from "./passages.ts";
 import { type EmbeddedGeneration, isEmbeddedBy } from "./pending.ts";
 import type { EmbeddingSettings } from "./settings.ts";
@@ -55,8 +56,8 @@ export function createEmbeddings(work: EmbeddingWork): EmbeddingsPart {
   const embeddings = bindVerbs<Embeddings, typeof EMBEDDING_VERBS>(EMBEDDING_VERBS, null, {
     status,
     failures: ({ limit }) => listFailures(storage, limit),
-    retry: async () => {
-      const count = await retryFailures(storage);
+    retry: async ({ parked }) => {
+      const count = await retryFailures(storage, parked);
       worker?.nudge();
       return count;
     },
@@ -243,10 +244,16 @@ async function idOf(storage: Storage, kind: EmbeddedKind, collection: number, it
   return message === undefined ? "" : rowId(message.session, number);
 }
 
-async function retryFailures(storage: Storage): Promise<number> {
+async function retryFailures(storage: Storage, withParked: boolean): Promise<number> {
   let count = 0;
-  for (const kind of KINDS) count += (await storage.query("failures.totals", { kind }))[0]?.failed ?? 0;
-  const retry = (kind: EmbeddedKind) => ({ op: "run", statement: "failures.retry", params: { kind } }) as const;
+  for (const kind of KINDS) {
+    const [totals] = await storage.query("failures.totals", { kind });
+    count += (totals?.failed ?? 0) - (withParked ? 0 : (totals?.parked ?? 0));
+  }
+  // First: what a request under way fails with from now on is tried again too.
+  await countRetry(storage);
+  const statement = withParked ? "failures.retry" : "failures.retryDue";
+  const retry = (kind: EmbeddedKind) => ({ op: "run", statement, params: { kind } }) as const;
   await storage.commit({ writes: KINDS.map(retry) });
   await clearOutage(storage);
   return count;
@@ -261,7 +268,7 @@ async function waitUntilEmbedded(
   readStatus: () => Promise<EmbeddingStatus>,
   closing: AbortSignal,
   { timeoutMs, signal }: VerbValues<"wait">[0],
-): Promise<EmbeddingStatus> {
+): Promise<EmbeddingWait> {
   const { environment } = storage;
   const ended = signal === undefined ? closing : AbortSignal.any([closing, signal]);
   const end = environment.monotonic() + timeoutMs;
@@ -271,7 +278,7 @@ async function waitUntilEmbedded(
     const status = await readStatus();
     const waiting = KINDS.reduce((sum, kind) => sum + status.kinds[kind].pending, 0);
     const restMs = end - environment.monotonic();
-    if (waiting === 0 || restMs <= 0) return status;
+    if (waiting === 0 || restMs <= 0) return { ...status, timedOut: waiting > 0 };
     if (ended.aborted) {
       const code = closing.aborted ? "Closed" : "Aborted";
       throw new HoldfastError(code, `embeddings.wait() ended while ${waiting} texts wait`);

@@ -35,6 +35,20 @@ export async function clearOutage(storage: Storage): Promise<void> {
   if (text !== null) await replaceFact(storage, NAME, text, null);
 }
 
+const RETRIES = "embedding:retries";
+
+/** Counts a call of retry(), so that a request that began before it blames nothing when it fails after it. */
+export async function countRetry(storage: Storage): Promise<void> {
+  const text = await readFact(storage, RETRIES);
+  // If another process counts at the same moment, its count serves both.
+  await replaceFact(storage, RETRIES, text, String(Number(text ?? 0) + 1));
+}
+
+/** Changes with each call of retry(). */
+export async function readRetries(storage: Storage): Promise<string | null> {
+  return readFact(storage, RETRIES);
+}
+
 function decodeOutage(text: string): EmbedderFailure | null {
   const { embedder, reason, attempts, at, nextTryAt } = plainObject.read(JSON.parse(text)) ?? {};
   if (typeof embedder !== "string" || typeof reason !== "string" || typeof attempts !== "number") return null;

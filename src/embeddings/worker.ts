@@ -7,7 +7,7 @@ import { type CallLimit, type CheckedEmbedder, embedTexts } from "../core/embed-
 import { type EmbeddingFault, faultOf } from "./failures.ts";
 import { EmbeddingLease, LEASE_MS } from "./lease.ts";
 import { adoptModel, type ModelRecord } from "./model.ts";
-import { clearOutage, readOutage, recordOutage } from "./outage.ts";
+import { clearOutage, readOutage, readRetries, recordOutage } from "./outage.ts";
 import type { EmbeddingBatch, EmbeddingOutcome, EmbeddingSource, TextItem } from "./source.ts";
 
 /** How often an idle worker looks for what other processes wrote. */
@@ -34,6 +34,8 @@ export class EmbeddingWorker {
   #running: Promise<void> | null = null;
   /** What the last failure is remembered by; null after a success, unknown at first. */
   #hasOutage = true;
+  /** As it was when the present batch began. */
+  #retries: string | null = null;
 
   /** One happens when its texts are erased meanwhile. More of them wait: a defect of the store must not become calls without end. */
   #batchesForNothing = 0;
@@ -131,13 +133,22 @@ export class EmbeddingWorker {
   }
 
   async #embedBatch(batch: EmbeddingBatch): Promise<void> {
+    this.#retries = await readRetries(this.#storage);
     const fault = await this.#tryItems(batch, batch.items);
     if (fault === null) return this.#clearOutage();
     // The embedder's own failures are no reason to divide a batch.
     const probe = await this.#embed([PROBE]);
     if ("fault" in probe) return this.#recordOutage(probe.fault);
     await this.#clearOutage();
-    await this.#divide(batch, batch.items, fault);
+    // A short outage may have ended before the probe: one text alone has not shown yet that it is the cause.
+    const isAlone = batch.items.length === 1 && fault.isRetryable;
+    const again = isAlone ? await this.#tryItems(batch, batch.items) : fault;
+    if (again !== null) await this.#divide(batch, batch.items, again);
+  }
+
+  /** retry() was called since the batch began: what failed in it is tried again at once. */
+  async #isRetried(): Promise<boolean> {
+    return (await readRetries(this.#storage)) !== this.#retries;
   }
 
   /** The items failed together with that fault. */
@@ -145,6 +156,7 @@ export class EmbeddingWorker {
     const [first] = items;
     if (first === undefined || this.#closing.signal.aborted) return;
     if (items.length === 1) {
+      if (fault.isRetryable && (await this.#isRetried())) return;
       await this.#apply(batch, new Map([[first.item, fault]]));
       return;
     }
@@ -202,6 +214,7 @@ export class EmbeddingWorker {
   }
 
   async #recordOutage(fault: EmbeddingFault): Promise<void> {
+    if (await this.#isRetried()) return;
     this.#hasOutage = true;
     await recordOutage(this.#storage, this.#embedder.id, fault);
   }

@@ -7,9 +7,11 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { AGENT_NAMES, AGENTS } from "../../core/agent-sessions.ts";
 import { AGENT_OPTION, agentGiven, hostAt, OPENCODE_HELP } from "../captures/agent.ts";
 import type { Command, Context } from "../command-line.ts";
+import { finishEmbedding } from "../embedding-progress.ts";
 import { EXIT } from "../exit.ts";
 import { OutputClosed, OutputFailed } from "../failure.ts";
 import { type Io, interruption } from "../io.ts";
+import { EMBEDDER_OPTION } from "../option.ts";
 import { createStore, openIfThere } from "../store.ts";
 import { facts } from "../table.ts";
 import { safe, safeLine } from "../terminal.ts";
@@ -18,7 +20,7 @@ import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
 export const importLocal: Command = {
   name: "import-local",
   summary: "import the conversations of this machine's coding agents",
-  usage: ["import-local [--agent A] [--since TIME] [--request-prefix P] [--mask-secrets] [--dry-run]"],
+  usage: ["import-local [--agent A] [--since TIME] [--request-prefix P] [--mask-secrets] [--dry-run] [--embedder E]"],
   description:
     "Imports the conversations of all your Claude Code and OpenCode sessions on this machine into the store, each as " +
     "a session of its own (claude-code/ID, opencode/ID), so that messages, trace, cost, diff and query work on them. Their files are " +
@@ -34,6 +36,7 @@ export const importLocal: Command = {
       summary: "give each session its own request, P followed by its id (default: all have the request local)",
     },
     "mask-secrets": { type: "flag", summary: "replace likely secrets in what is imported now" },
+    ...EMBEDDER_OPTION,
     "dry-run": { type: "flag", short: "n", summary: "print what would be imported, write nothing" },
   },
   globalOptionHelp: { json: "print one JSON line for each session, and one at the end" },
@@ -44,6 +47,10 @@ export const importLocal: Command = {
     {
       command: "holdfast import-local --agent claude-code --since 30d",
       does: "import Claude Code's sessions of this month",
+    },
+    {
+      command: "holdfast import-local --embedder openai:http://127.0.0.1:11434/v1#nomic-embed-text",
+      does: "and embed them, so that search finds them by meaning too",
     },
   ],
   next: "holdfast search WORD finds what they say; holdfast sessions --request local lists them; holdfast cost analyses them.",
@@ -58,6 +65,7 @@ export const importLocal: Command = {
     const stop = interruption(io);
     try {
       for (const one of agent === undefined ? AGENTS : [agent]) await importing.all(one, after, stop.signal);
+      if (holdfast !== null) await finishEmbedding(holdfast, "messages", context.output, stop.signal);
     } finally {
       stop.release();
     }

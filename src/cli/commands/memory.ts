@@ -6,7 +6,7 @@ import type { PromotionExplanation } from "../../contracts/promotion.ts";
 import { MEMORY_VERBS } from "../../contracts/verbs/memory.ts";
 import type { Arguments, Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
-import { finishEmbedding } from "../embedding-progress.ts";
+import { finishEmbedding, noteMeaning } from "../embedding-progress.ts";
 import { UsageError } from "../failure.ts";
 import { readObject, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
@@ -117,7 +117,7 @@ const SEARCH_LIMIT = MEMORY_VERBS.search.params[1].schema.fields.limit;
 
 const search: Command = {
   name: "search",
-  summary: "find memories by their words",
+  summary: "find memories by their words, and by meaning",
   usage: [
     `memory search QUERY… ${SCOPE_USAGE} [--kind K] [--subject S] [--filter JSON] [--at T] [--superseded] [--limit N] [--embedder E]`,
   ],
@@ -151,8 +151,11 @@ const search: Command = {
     const now = Date.now();
     const scope = readScope(args);
     const [kind, subject, filter, at] = ["kind", "subject", "filter", "at"].map((name) => args.text(name));
+    const query = args.operands.join(" ");
+    if (query.trim() === "")
+      throw new UsageError("the query is empty; give words of a memory, or the beginning of one (tea*)");
     const holdfast = await context.open();
-    const hits = await holdfast.memory.search(args.operands.join(" "), {
+    const hits = await holdfast.memory.search(query, {
       ...scope,
       ...(kind === undefined ? {} : { kind }),
       ...(subject === undefined ? {} : { subject }),
@@ -161,9 +164,11 @@ const search: Command = {
       superseded: args.flag("superseded"),
       limit: args.number("limit") ?? SEARCH_LIMIT.fallback,
     });
-    await output.answer({ hits }, () =>
+    const { mode, waiting, warning } = hits;
+    await output.answer({ mode, waiting, warning, hits }, () =>
       hits.length === 0 ? ["no memory has these words"] : table(hitColumns(now), hits, output.frame),
     );
+    await noteMeaning({ waiting, warning }, ["memory", "memories"], output);
     if (hits.length === 0) await hintScopes(context, scope);
     return undefined;
   },

@@ -4,13 +4,14 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { SearchHit, SearchOptions, SearchResults } from "../../contracts/search.ts";
 import { SEARCH_VERBS } from "../../contracts/verbs/search.ts";
 import type { Command, Context } from "../command-line.ts";
+import { noteMeaning } from "../embedding-progress.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { choiceOption, EMBEDDER_OPTION, numberOption } from "../option.ts";
 import type { Output } from "../output.ts";
 import { snippetLines } from "../snippet.ts";
 import { quoted, safe, safeLine, truncate } from "../terminal.ts";
-import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
+import { formatAge, formatCount, parseDuration } from "../units.ts";
 
 const { role: ROLE, neighbours: NEIGHBOURS } = SEARCH_VERBS.search.params[1].schema.fields;
 const LIMIT_DEFAULT = 10;
@@ -71,9 +72,7 @@ export const search: Command = {
     const results = await holdfast.search(query, { ...options, ...at });
     const openings = output.json ? [] : await findOpenings(holdfast, results.hits, query);
     await output.answer(results, () => resultLines(results, openings, output));
-    if (results.warning !== undefined) await output.note(results.warning);
-    if (results.waiting)
-      await output.note(`${plural(results.waiting, "passage")} have no embedding yet, and are found by words only`);
+    await noteMeaning(results, ["passage", "passages"], output);
     if (results.hits.length === 0) await output.note(adviceFor(query, options, session !== undefined));
     else if (results.hits.length === options.limit)
       await output.note(`the best ${formatCount(options.limit)}; \`--limit N\` shows more`);
@@ -153,7 +152,7 @@ function hitLines(hit: SearchHit, opening: string, now: number, output: Output):
     ...(isLong ? [age] : []),
     ...(hit.title === null ? [] : [hit.title]),
     ...(hit.request === null ? [] : [`request ${hit.request}`]),
-    ...(hit.snippet.highlights.length === 0 ? ["beside a message that matches"] : []),
+    ...(hit.snippet.highlights.length === 0 ? [describeMatch(hit)] : []),
     ...(hit.shownIn === null ? ["rewound"] : hit.shownIn === hit.session ? [] : [`shown by the fork ${hit.shownIn}`]),
   ];
   const session = facts.length === 0 ? [] : [style.faint(truncate(safeLine(facts.join(" · ")), width - 2))];
@@ -165,6 +164,14 @@ function hitLines(hit: SearchHit, opening: string, now: number, output: Output):
     ...neighbourLines(hit.after ?? [], output),
     `  ${style.faint(output.commandLine(opening))}`,
   ];
+}
+
+/** Of a hit that has no word of the query: the words are around it, or it means something similar. */
+function describeMatch({ signals }: SearchHit): string {
+  const hasText = signals.some(({ name, value }) => (name === "text" || name === "session") && value > 0);
+  const hasVector = signals.some(({ name, value }) => name === "vector" && value > 0);
+  if (!hasVector) return "beside a message that matches";
+  return hasText ? "a similar meaning, beside a message that matches" : "a similar meaning";
 }
 
 function neighbourLines(neighbours: NonNullable<SearchHit["before"]>, { style, width }: Output): string[] {

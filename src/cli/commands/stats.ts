@@ -1,9 +1,9 @@
 // holdfast stats: shows the size of the store, its largest sessions, and the savings by sharing and compression.
-import type { EmbeddedKind, EmbeddingStatus } from "../../contracts/embeddings.ts";
 import type { Stats, StoreClock } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { STATS_VERBS } from "../../contracts/verbs/store.ts";
 import type { Command, Context } from "../command-line.ts";
+import { describeEmbeddings } from "../embedding-status.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { formatBytes, formatCount, formatPercent, formatSpan, plural } from "../units.ts";
 
@@ -118,28 +118,6 @@ function describeIndex({ items, bytes, pending }: Stats["textIndex"]): string {
   if (items === 0) return "";
   const rest = pending === 0 ? "" : `; ${formatCount(pending)} are not in it yet`;
   return `${formatBytes(bytes)} for ${plural(items, "message")}${rest}`;
-}
-
-const KINDS: readonly (readonly [kind: EmbeddedKind, one: string])[] = [
-  ["messages", "message"],
-  ["memories", "memory"],
-  ["documents", "document"],
-];
-
-/** Nothing of a store that never had an embedder. */
-function describeEmbeddings({ model, kinds, failure }: EmbeddingStatus): readonly (readonly [string, string])[] {
-  if (model === null) return [];
-  const count = (of: "pending" | "failing" | "parked") =>
-    KINDS.filter(([kind]) => kinds[kind][of] > 0)
-      .map(([kind, one]) => plural(kinds[kind][of], one, kind))
-      .join(", ");
-  return [
-    ["embedder", model],
-    ["wait for vectors", count("pending")],
-    ["tried again", count("failing")],
-    ["without vectors", count("parked")],
-    ["embedder failed", failure === null ? "" : failure.reason],
-  ];
 }
 
 /** Empty if the store uses the machine's own clock, because there is nothing to compare it with. */

@@ -152,4 +152,4 @@ export type StatementName =
   | "index.cover"
   | "vectors.refillPage"
   | "vectors.dropGenerationPages"
-  | `failures.${"forget" | "forgetScope" | "retry"}`;
+  | `failures.${"forget" | "forgetScope" | "retry" | "retryDue"}`;

@@ -58,5 +58,6 @@ export const statements = () => ({
     "DELETE FROM vector_pages WHERE collection_no = :collection AND generation = :generation",
   "failures.forget": `DELETE FROM embedding_failures WHERE kind = :kind AND scope = :scope AND item ${NUMBERS} :items`,
   "failures.forgetScope": "DELETE FROM embedding_failures WHERE kind = :kind AND scope = :scope",
+  "failures.retryDue": "UPDATE embedding_failures SET due_at = 0 WHERE kind = :kind AND due_at IS NOT NULL",
   "failures.retry": "UPDATE embedding_failures SET due_at = 0, attempts = 0 WHERE kind = :kind",
 });

@@ -1472,6 +1472,8 @@ DELETE FROM vector_pages WHERE collection_no = $1 AND generation = $2;
 DELETE FROM embedding_failures WHERE kind = $1 AND scope = $2 AND item = ANY(CAST(translate(CAST($3 AS TEXT), '[]', '{}') AS BIGINT[]));
 -- failures.forgetScope
 DELETE FROM embedding_failures WHERE kind = $1 AND scope = $2;
+-- failures.retryDue
+UPDATE embedding_failures SET due_at = 0 WHERE kind = $1 AND due_at IS NOT NULL;
 -- failures.retry
 UPDATE embedding_failures SET due_at = 0, attempts = 0 WHERE kind = $1;
 -- passages.embed

@@ -1472,6 +1472,8 @@ DELETE FROM vector_pages WHERE collection_no = ? AND generation = ?;
 DELETE FROM embedding_failures WHERE kind = ? AND scope = ? AND item IN (SELECT value FROM json_each(?));
 -- failures.forgetScope
 DELETE FROM embedding_failures WHERE kind = ? AND scope = ?;
+-- failures.retryDue
+UPDATE embedding_failures SET due_at = 0 WHERE kind = ? AND due_at IS NOT NULL;
 -- failures.retry
 UPDATE embedding_failures SET due_at = 0, attempts = 0 WHERE kind = ?;
 -- passages.embed

@@ -336,6 +336,50 @@ const failureCases: readonly Case[] = [
     },
   ),
 
+  prove("EM5 retry tries again also what a request under way fails with", ["another"], async ({ another }) => {
+    const embedder = createTestEmbedder();
+    let calls = 0;
+    // The text alone fails once more after the probe has succeeded.
+    const embed: typeof embedder.embed = async (batch, options) => {
+      const vectors = await embedder.embed(batch, options);
+      if (batch.includes("one") && ++calls <= 2) throw Object.assign(new Error("busy"), { status: 500 });
+      return vectors;
+    };
+    const hf = await another({ embedder: { ...embedder, embed } });
+    embedder.hold();
+    await hf.vectors.add(texts("one"));
+    await embedder.waiting();
+    assert.equal((await hf.embeddings.wait({ timeoutMs: 0 })).timedOut, true);
+    assert.equal(await hf.embeddings.retry(), 0);
+    embedder.release();
+    const { kinds, timedOut } = await hf.embeddings.wait();
+    assert.deepEqual([kinds.documents.failing, timedOut, calls], [0, false, 3]);
+  }),
+
+  prove("EM5 a short outage is not blamed on a text that is alone", ["another"], async ({ another }) => {
+    const embedder = createTestEmbedder();
+    let calls = 0;
+    const embed: typeof embedder.embed = async (batch, options) => {
+      if (++calls === 1) throw Object.assign(new Error("busy"), { status: 500 });
+      return embedder.embed(batch, options);
+    };
+    const hf = await another({ embedder: { ...embedder, embed } });
+    await hf.vectors.add(texts("one"));
+    await hf.embeddings.wait();
+    assert.deepEqual(await embeddingsIn(hf, ["one"]), expectedEmbeddings(embedder.id, ["one"]));
+  }),
+
+  prove("EM5 retry leaves parked texts parked if it is told to", ["another"], async ({ another }) => {
+    const embedder = createTestEmbedder();
+    embedder.poison.add("bad");
+    const hf = await another({ embedder });
+    await hf.vectors.add(texts("bad"));
+    await hf.embeddings.wait();
+    assert.equal(await hf.embeddings.retry({ parked: false }), 0);
+    assert.equal((await hf.embeddings.status()).kinds.documents.parked, 1);
+    assert.equal(await hf.embeddings.retry(), 1);
+  }),
+
   prove(
     "EM5 an embedder that returns something unusable is a failure of the embedder",
     ["another"],
