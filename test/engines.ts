@@ -27,7 +27,12 @@ export interface EngineStore {
 
 export interface Engine {
   readonly name: "sqlite" | "postgres";
-  fresh(): Promise<EngineStore>;
+  fresh(options?: FreshOptions): Promise<EngineStore>;
+}
+
+export interface FreshOptions {
+  /** Nothing was ever in it, and nothing that the engine knows of its tables is left of a former use. */
+  readonly unused?: boolean;
 }
 
 const environment = realEnvironment();
@@ -65,8 +70,8 @@ const sqlite: Engine = {
 
 const postgres: Engine = {
   name: "postgres",
-  async fresh() {
-    const schema = await takeSchema();
+  async fresh(options) {
+    const schema = await takeSchema(options);
     const { durability, busyMs } = COMMON;
     const open = () => schema.driver({ durability, busyMs, poolSize: 1 });
     const driver = await open();

@@ -46,8 +46,6 @@ const PREFIX = process.env.HOLDFAST_TEST_SCHEMAS;
 
 const environment = realEnvironment();
 
-const META = "holdfast_meta";
-
 /** Tables, what is beside them, and the numbers they are known by. */
 interface Parts {
   readonly all: readonly number[];
@@ -107,8 +105,8 @@ class Schemas {
   /** Oldest first. */
   readonly #left: MadeSchema[] = [];
 
-  async take(): Promise<Schema> {
-    const made = (await this.#again()) ?? (await this.#make());
+  async take({ unused = false }: { readonly unused?: boolean }): Promise<Schema> {
+    const made = (unused ? undefined : await this.#again()) ?? (await this.#make());
     const url = new URL(postgresUrl());
     url.searchParams.set("schema", made.name);
     return {
@@ -196,11 +194,10 @@ class Schemas {
     const rows = await this.#sql<{ oid: number; name: string; kind: string }[]>`
       SELECT oid, relname AS name, relkind AS kind FROM pg_class WHERE relnamespace = ${schema}::regnamespace`;
     const of = (kind: string) => rows.filter((row) => row.kind === kind);
-    const names = of("r").map(({ name }) => name);
     return {
       all: rows.map(({ oid }) => oid),
       tables: of("r").map(({ oid }) => oid),
-      names: names.filter((name) => name !== META),
+      names: of("r").map(({ name }) => name),
       numbers: of("S").map(({ name }) => name),
     };
   }
@@ -211,7 +208,7 @@ class Schemas {
     parts: { all, tables },
   }: MadeSchema): Promise<{ readonly shape: string; readonly bytes: number }> {
     const [row] = await this.#sql`
-      SELECT to_regclass(${`"${name}".${META}`}) IS NOT NULL AS said,
+      SELECT
         (SELECT sum(pg_relation_size(oid) + coalesce(pg_relation_size(nullif(reltoastrelid, 0)), 0))::float8
           FROM pg_class WHERE oid = ANY(${tables})) AS bytes,
         (SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_namespace'::regclass
@@ -220,21 +217,19 @@ class Schemas {
         (SELECT concat(count(*), ' ', max(xmin::text::bigint)) FROM pg_index WHERE indrelid = ANY(${tables})) AS c,
         (SELECT concat(count(*), ' ', max(xmin::text::bigint)) FROM pg_attribute WHERE attrelid = ANY(${tables})) AS d,
         (SELECT concat(count(*), ' ', max(xmin::text::bigint)) FROM pg_constraint WHERE conrelid = ANY(${tables})) AS e`;
-    const meta =
-      row?.said === true ? await this.#sql`SELECT * FROM ${this.#sql(name)}.holdfast_meta ORDER BY name` : [];
     const { bytes, ...rest } = row ?? {};
-    return { shape: JSON.stringify([rest, meta]), bytes: Number(bytes) };
+    return { shape: JSON.stringify(rest), bytes: Number(bytes) };
   }
 }
 
 /** Those of this process. */
 let all: Schemas | undefined;
 
-export function takeSchema(): Promise<Schema> {
+export function takeSchema(options: { readonly unused?: boolean } = {}): Promise<Schema> {
   all ??= new Schemas();
   const schemas = all;
   onFileEnd(endFile);
-  return schemas.take();
+  return schemas.take(options);
 }
 
 /** In `npm test`, which removes them all at its end, the next file of this process goes on with the schemas. */

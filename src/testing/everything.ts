@@ -1,5 +1,6 @@
 // A store with every kind of row that the public API can make, for code that must handle all of them: the checker,
 // exports.
+import { noise } from "./expect.ts";
 import type { CaseContext } from "./suite.ts";
 
 export type Everything = Pick<
@@ -113,21 +114,10 @@ async function fillAround({ agents, tasks, memory, blobs, sessions, history }: E
   );
   const small = await blobs.store("grows ".repeat(3000), { ttlMs: null });
   await blobs.store(`${"grows ".repeat(3000)}and grows`, { growsFrom: small });
-  await blobs.store(noise(1_100_000));
+  await blobs.store(noise(1_100_000, 1));
   await blobs.store("an orphan", { ttlMs: 0 });
   await blobs.pin(await blobs.store("pinned"));
   await sessions.create({ id: "gone" });
   await history.append({ session: "gone", agent: "ada" }, { role: "user", content: "soon gone" });
   await sessions.delete("gone");
-}
-
-/** Bytes that do not compress, the same ones every time. */
-function noise(length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let seed = 1;
-  for (let i = 0; i < length; i++) {
-    seed = (seed * 1103515245 + 12345) % 2147483648;
-    bytes[i] = seed >> 16;
-  }
-  return bytes;
 }
