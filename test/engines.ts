@@ -30,7 +30,7 @@ export interface Engine {
   fresh(options?: FreshOptions): Promise<EngineStore>;
 }
 
-export interface FreshOptions {
+interface FreshOptions {
   /** Nothing was ever in it, and nothing that the engine knows of its tables is left of a former use. */
   readonly unused?: boolean;
 }
