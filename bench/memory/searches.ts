@@ -17,10 +17,10 @@ const ROUNDS = 5;
 const LIMIT = 10;
 const AGENT = "bench";
 
-const queries = (): readonly string[] => {
+export function searchQueries(): readonly string[] {
   const texts = createTexts(2);
   return Array.from({ length: QUERIES }, () => texts.query());
-};
+}
 
 /** Fills a store, and waits until all of it is in the index. Returns the bytes of the texts. */
 async function fillStore(hf: Holdfast, count: number, onText: (text: string, at: number) => void = () => {}) {
@@ -41,24 +41,30 @@ async function fillStore(hf: Holdfast, count: number, onText: (text: string, at:
 
 /** The median time of a query, over all of them. */
 async function measureQueries(run: (query: string) => unknown): Promise<number> {
-  const all = queries()[Symbol.iterator]();
+  const all = searchQueries()[Symbol.iterator]();
   return percentile(await sampleTimes(QUERIES, () => run(all.next().value ?? "")), 0.5);
 }
 
 const search = (hf: Holdfast) => (query: string) => hf.search(query, { limit: LIMIT });
 
 /** Filled once for the benches of SQLite, which run one after the other in the same folder. */
-const filled = new Map<
-  string,
-  Promise<{ readonly hf: Holdfast; readonly fts: DatabaseSync; readonly bytes: number }>
->();
+const filled = new Map<string, Promise<FilledMessages>>();
 
-function filledStore({ folder, say }: Setting) {
+export interface FilledMessages {
+  readonly hf: Holdfast;
+  readonly file: string;
+  readonly fts: DatabaseSync;
+  /** Of the texts. */
+  readonly bytes: number;
+}
+
+export function filledMessages({ folder, say }: Setting): Promise<FilledMessages> {
   const known = filled.get(folder);
   if (known !== undefined) return known;
   const make = async () => {
     say(`  adding ${MESSAGES} messages`);
-    const hf = await open(path.join(folder, "searched.db"), { durability: "normal" });
+    const file = path.join(folder, "searched.db");
+    const hf = await open(file, { durability: "normal" });
     const fts = new DatabaseSync(path.join(folder, "fts.db"));
     fts.exec(
       "PRAGMA journal_mode = WAL; CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'porter unicode61'); BEGIN",
@@ -66,7 +72,7 @@ function filledStore({ folder, say }: Setting) {
     const insert = fts.prepare("INSERT INTO texts (rowid, text) VALUES (?, ?)");
     const bytes = await fillStore(hf, MESSAGES, (text, at) => insert.run(at + 1, text));
     fts.exec("COMMIT; INSERT INTO texts (texts) VALUES ('optimize')");
-    return { hf, fts, bytes };
+    return { hf, file, fts, bytes };
   };
   const made = make();
   filled.set(folder, made);
@@ -86,7 +92,7 @@ export async function closeFilled(): Promise<void> {
 export const searchText: Bench = {
   metrics: ["search.text", "index.bytes"],
   async run(setting): Promise<readonly Result[]> {
-    const { hf, fts, bytes } = await filledStore(setting);
+    const { hf, fts, bytes } = await filledMessages(setting);
     const select = fts.prepare("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 10");
     const matching = (query: string) => select.all(query.split(" ").join(" OR "));
     const [ours = [], theirs = []] = await alternate(ROUNDS, [
@@ -122,8 +128,8 @@ function bytesResult(metric: string, bytes: number, texts: number): Result {
 export const loopDelay: Bench = {
   metrics: ["loop.delay.p99"],
   async run(setting): Promise<readonly Result[]> {
-    const { hf } = await filledStore(setting);
-    const all = queries();
+    const { hf } = await filledMessages(setting);
+    const all = searchQueries();
     let at = 0;
     const load = async (turnMs: number) => {
       const deadline = performance.now() + turnMs;
@@ -136,7 +142,7 @@ export const loopDelay: Bench = {
 export const searchGrowth: Bench = {
   metrics: ["search.growth"],
   async run(setting): Promise<readonly Result[]> {
-    const { hf: small } = await filledStore(setting);
+    const { hf: small } = await filledMessages(setting);
     setting.say(`  adding ${GROWN} messages`);
     const large = await open(path.join(setting.folder, "grown.db"), { durability: "normal" });
     await fillStore(large, GROWN);

@@ -3,9 +3,11 @@ import { PRAGMAS } from "../foundation/floor.ts";
 import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";
 import { vectorBenches } from "../vectors/benches.ts";
+import { recallBenches } from "../vectors/recall.ts";
 import { cranfield } from "./cranfield.ts";
 import { locomoText } from "./locomo.ts";
 import { locomoHybrid } from "./locomo-hybrid.ts";
+import { searchMemory } from "./resident.ts";
 import { closeFilled, loopDelay, searchGrowth, searchText, searchTextOn } from "./searches.ts";
 import { appendIndexed, appendIndexedOn } from "./writes.ts";
 
@@ -25,6 +27,8 @@ export function memory(): Suite {
       appendIndexedOn(server),
       searchTextOn(server),
       ...vectors.benches,
+      searchMemory(vectors.filled),
+      ...recallBenches(server),
     ],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,

@@ -3,13 +3,13 @@ import { mkdirSync } from "node:fs";
 import * as path from "node:path";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
-import { normOf } from "../../src/vectors/kernel/vector.ts";
 import { sampleVectors } from "../../test/vectors/samples.ts";
 import { alternate, compare, percentile, timed } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench, Setting } from "../suite.ts";
 import { runCold } from "./cold-program.ts";
 import { type ExactPeer, openPeer } from "./peer.ts";
+import { shareFound } from "./recall.ts";
 
 const COUNT = 100_000;
 const DIMENSION = 384;
@@ -86,30 +86,13 @@ async function p50(queries: readonly Float32Array[], search: (query: Float32Arra
   return percentile(times, 0.5);
 }
 
-/** The share of the ten nearest, by the cosine of all embeddings, that searches find. */
-async function shareFound({ hf, vectors, queries }: FilledStores): Promise<number> {
-  const norms = vectors.map(normOf);
-  let found = 0;
-  for (const query of queries) {
-    const scores = vectors.map((vector, i) => {
-      let product = 0;
-      for (let k = 0; k < DIMENSION; k++) product += (vector[k] ?? 0) * (query[k] ?? 0);
-      return product / (norms[i] ?? 1);
-    });
-    const order = [...scores.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
-    const nearest = new Set(order.slice(0, NEAREST).map((i) => `d${i}`));
-    for (const { id } of await hf.vectors.search(query, { limit: NEAREST })) if (nearest.has(id)) found++;
-  }
-  return found / (queries.length * NEAREST);
-}
-
 async function measureQuery(stores: FilledStores): Promise<Result> {
   const { hf, peer, queries } = stores;
   const [ours = [], theirs = []] = await alternate(ROUNDS, [
     () => p50(queries, (query) => hf.vectors.search(query, { limit: NEAREST })),
     () => p50(queries.slice(0, WARM_UPS), (query) => peer.scan(query)),
   ]);
-  const share = await shareFound(stores);
+  const share = await shareFound(hf, stores);
   const note = `p50 of a whole search, documents read, against ${peer.name}; ${(share * 100).toFixed(1)} % of the ten nearest found`;
   return {
     metric: "vectors.query",
@@ -169,17 +152,25 @@ const BENCHES: readonly (readonly [metric: string, measure: (stores: FilledStore
   ["memory.cold", measureCold],
 ];
 
+interface VectorBenches {
+  readonly benches: readonly Bench[];
+  /** The store, made with the first call. */
+  filled(setting: Setting): Promise<Pick<FilledStores, "file" | "queries">>;
+  close(): Promise<void>;
+}
+
 /** The benches of vectors, which share one filled store. */
-export function vectorBenches(): { readonly benches: readonly Bench[]; close(): Promise<void> } {
+export function vectorBenches(): VectorBenches {
   let stores: Promise<FilledStores> | null = null;
+  const filled = (setting: Setting) => {
+    stores ??= FilledStores.fill(setting);
+    return stores;
+  };
   const benches = BENCHES.map(
     ([metric, measure]): Bench => ({
       metrics: [metric],
-      run: async (setting) => {
-        stores ??= FilledStores.fill(setting);
-        return [await measure(await stores)];
-      },
+      run: async (setting) => [await measure(await filled(setting))],
     }),
   );
-  return { benches, close: async () => (await stores)?.close() };
+  return { benches, filled, close: async () => (await stores)?.close() };
 }
