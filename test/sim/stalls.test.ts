@@ -7,13 +7,13 @@ import { played } from "./required.ts";
 import { LIVENESS, STALLED, STALLS } from "./stalls.ts";
 
 describe("ST12 a peer that stands still inside a commit", () => {
-  played(LIVENESS, (own) => own, { short: 4, long: 200 });
-  played(LIVENESS, () => 0.5, { short: 2, long: 200 });
+  played(LIVENESS, (own) => own, { short: 2, long: 200 });
+  played(LIVENESS, () => 0.5, { short: 1, long: 200 });
 });
 
 describe("stalls of every kind", () => {
-  played(STALLED, (own) => own, { short: 3, long: 200 });
-  played(STALLED, () => 0.5, { short: 2, long: 200 });
+  played(STALLED, (own) => own, { short: 2, long: 200 });
+  played(STALLED, () => 0.5, { short: 1, long: 200 });
 
   test("happen in the simulations", async () => {
     const never = new Set(stalling(0.5).map(({ kind }) => kind));
