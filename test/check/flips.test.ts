@@ -7,7 +7,7 @@ import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import { DamagedFile, type Flip, type Verdict } from "./damaged-file.ts";
 
-const FLIPS = scaled({ short: 25, long: 2_000 });
+const FLIPS = scaled({ short: 15, long: 2_000 });
 const IS_LONG = FLIPS > 100;
 /** More than a tenth of the bits are named, about a fifth as a rule. */
 const NAMED = FLIPS / 10;
