@@ -1,6 +1,7 @@
 // Likely secrets are found and masked, hashes and code are not, and no text takes long.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { scaled } from "../testing/scale.ts";
 import { KnownSecrets, learnSecrets, maskSecrets, maskSecretsIn, SecretScanner, scanSecrets } from "./secrets.ts";
 
 // The parts are joined here, so that a search of this file finds no secret.
@@ -270,13 +271,13 @@ describe("CA1 masking", () => {
         for (const [i, one] of lines.entries())
           expect(shape(JSON.parse(masked[i] ?? "")).length).toBeLessThanOrEqual(shape(one).length);
       }),
-      { numRuns: 1000 },
+      { numRuns: scaled({ short: 300, long: 1000 }) },
     );
   });
 
   test("however it comes in pieces, also across the edges of what is looked at together", async () => {
     const filler = "some text without anything in it. ".repeat(40_000);
-    for (const shift of [0, 7, 40, 90]) {
+    for (const shift of scaled({ short: [0, 40], long: [0, 7, 40, 90] })) {
       const around = `${filler.slice(0, 1024 * 1024 - 2 * 16 * 1024 - shift)} `;
       const bytes = Buffer.from(around + all.map((one) => one.text).join(" \n ") + filler + pem(""));
       const whole = Buffer.from(maskSecrets(bytes)).toString();
@@ -307,6 +308,7 @@ describe("CA1 masking", () => {
 });
 
 describe("CA1 hostile text", () => {
+  const HOSTILE_MB = scaled({ short: 3, long: 12 });
   const patterns = [
     "eyJ",
     "eyJaaaaaaaaaa.",
@@ -336,9 +338,9 @@ describe("CA1 hostile text", () => {
     "=",
     "0",
   ];
-  test.each([...patterns, ...more])("12 MB of %j take no more time than others", (pattern) => {
-    const bytes = Buffer.alloc(12_000_000, pattern);
-    // Much more than it takes; what it guards against would take hours.
+  test.each([...patterns, ...more])(`${HOSTILE_MB} MB of %j take no more time than others`, (pattern) => {
+    const bytes = Buffer.alloc(HOSTILE_MB * 1_000_000, pattern);
+    // Much more than it takes; what it guards against would take many minutes.
     const started = performance.now();
     scanSecrets(bytes);
     expect(performance.now() - started).toBeLessThan(20_000);
@@ -393,7 +395,7 @@ describe("CA1 a secret that was found once", () => {
         expect(masked).not.toContain(` ${secret} `);
         expect(masked.match(/\[redacted:api-key\]/g)?.length).toBeGreaterThanOrEqual(parts.length);
       }),
-      { numRuns: 500 },
+      { numRuns: scaled({ short: 150, long: 500 }) },
     );
   });
 

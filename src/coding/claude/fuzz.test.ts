@@ -20,7 +20,7 @@ import { scaled } from "../../testing/scale.ts";
 import { restoreClaude } from "./restore.ts";
 import { findClaudeSession, isNeverCaptured, projectKey } from "./session-files.ts";
 
-const RUNS = scaled({ short: 25, long: 60 });
+const RUNS = scaled({ short: 12, long: 60 });
 
 function isName(name: string): boolean {
   try {
@@ -223,16 +223,17 @@ describe("CA3 generated attacks", () => {
 });
 
 describe("CA1, CA3 large sessions", () => {
-  test("10,000 files are found and put back", async () => {
+  const COUNT = scaled({ short: 2_500, long: 10_000 });
+  test(`${COUNT} files are found and put back`, async () => {
     const { cwd, configDir, oldConfigDir } = world();
     const files = new Map<string, Uint8Array>([[`project/${SESSION}.jsonl`, Buffer.from("{}\n")]]);
-    for (let i = 0; i < 10_000; i++)
+    for (let i = 0; i < COUNT; i++)
       files.set(`project/${SESSION}/tool-results/${i % 97}/toolu_${i}.txt`, Buffer.from(`${i}`));
     writeTree(oldConfigDir, "-old", files);
     const found = await findClaudeSession({ sessionId: SESSION, configDir: oldConfigDir });
-    expect(found.files).toHaveLength(10_001);
+    expect(found.files).toHaveLength(COUNT + 1);
     const restored = await restoreClaude(sourceOf(found), { cwd, configDir });
-    expect(restored).toMatchObject({ files: 10_001, written: 10_001 });
+    expect(restored).toMatchObject({ files: COUNT + 1, written: COUNT + 1 });
     const again = await findClaudeSession({ sessionId: SESSION, configDir, cwd });
     expect(sourceOf(again).files).toEqual(sourceOf(found).files);
   });

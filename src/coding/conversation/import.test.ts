@@ -200,7 +200,7 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
         expect(await shown(hf, at.session)).toEqual(expected);
         expect(await importConversation(hf, all, at)).toMatchObject({ messages: 0, calls: 0, rewound: false });
       }),
-      { numRuns: engine.name === "sqlite" ? 12 : scaled({ short: 4, long: 12 }) },
+      { numRuns: scaled({ short: engine.name === "sqlite" ? 5 : 2, long: 12 }) },
     );
   });
 
@@ -216,7 +216,7 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
     const once = to();
     await importConversation(hf, conversation, once);
     const expected = await shown(hf, once.session);
-    const step = engine.name === "sqlite" ? 1 : scaled({ short: 3, long: 1 });
+    const step = scaled({ short: engine.name === "sqlite" ? 2 : 4, long: 1 });
     for (let writes = 0; ; writes += step) {
       const at = to();
       const cut = await importConversation(crashing(hf, writes), conversation, at).then(
