@@ -8,6 +8,7 @@ import type { Json } from "../src/contracts/json.ts";
 import { LIMITS } from "../src/contracts/limits.ts";
 import { open } from "../src/open.ts";
 import { refuses } from "../src/testing/expect.ts";
+import { isLong, scaled } from "../src/testing/scale.ts";
 import { ENGINES, type Engine } from "./engines.ts";
 import { testLong } from "./long-test.ts";
 
@@ -73,7 +74,8 @@ const BACKENDS: readonly (readonly [string, () => Promise<Ground>])[] = [
 ];
 
 /** Made once: it is shared by all that refuse it. */
-const HUGE = "x".repeat(300_000_000);
+const HUGE_MB = scaled({ short: 80, long: 300 });
+const HUGE = "x".repeat(HUGE_MB * 1_000_000);
 
 type BadCall = readonly [what: string, codes: ErrorCode | readonly ErrorCode[], call: () => unknown];
 
@@ -119,8 +121,10 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
     const failures: string[] = [];
     for (const [what, codes, call] of asked) {
       await refuses(codes, () => settled(call()), what).catch((error) => failures.push(error.message));
-      if ((await ground.dump()) !== before) failures.push(`${what} wrote something`);
+      // Which one it was, `npm run test:long` says: reading all tables takes much longer than refusing a call.
+      if (isLong && (await ground.dump()) !== before) failures.push(`${what} wrote something`);
     }
+    if ((await ground.dump()) !== before) failures.push("one of them wrote something");
     expect(failures).toEqual([]);
   }
 
@@ -241,7 +245,7 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
 
   // It is refused before any engine sees it.
   const testHere = backend === "postgres" ? test : testLong;
-  testHere("a payload of 300 MB", { timeout: 600_000 }, async () => {
+  testHere(`a payload of ${HUGE_MB} MB`, { timeout: 600_000 }, async () => {
     const { id: turn } = await hf.turns.begin("third");
     const call = await hf.calls.start("third", { type: "leaf" });
     const running = await hf.evals.start("third", { code: "1" });
