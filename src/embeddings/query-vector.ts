@@ -3,7 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { SearchQuery } from "../search/text/query.ts";
 import type { OpenedPassages, PassageVectors, ScoredPassages } from "../vectors/passage-vectors.ts";
-import type { QueryEmbedder } from "../vectors/query-text.ts";
+import { isQuestion, type QueryEmbedder } from "../vectors/query-text.ts";
 
 /** What a search by meaning needs. */
 export interface MeaningSearch {
@@ -28,7 +28,7 @@ export async function readMeaning(
   collection: string,
   question: string,
 ): Promise<Meaning> {
-  if (question.trim() === "") return { vector: null, warning: null };
+  if (!isQuestion(question)) return { vector: null, warning: null };
   const opened = await (await loadPassages()).open(collection, embedder.model);
   if (opened.state !== "open") return { vector: null, warning: warningOf(opened, embedder) };
   try {

@@ -9,6 +9,7 @@ import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { type MeaningSearch, questionOf, readMeaning } from "../embeddings/query-vector.ts";
+import { isQuestion } from "../vectors/query-text.ts";
 import { MESSAGES_COLLECTION } from "../vectors/reserved.ts";
 import { readMessageFactors } from "./factors.ts";
 import { FILTER_FIELDS, readMessageFilter } from "./filters.ts";
@@ -76,7 +77,7 @@ async function searchMessages(
   const shown = session === undefined ? shownAnywhere(storage, rewound) : await shownIn(storage, session, rewound);
   const question = meaning === null ? "" : questionOf(text, parsed);
   const mode = meaning === null ? "text" : "hybrid";
-  if (isEmpty(query) && question.trim() === "") return { mode, hits: [] };
+  if (isEmpty(query) && !isQuestion(question)) return { mode, hits: [] };
   // The embedder may be a server: its answer is not waited for before the index is read.
   const asking = meaning === null ? null : readMeaning(storage, meaning, MESSAGES_COLLECTION, question);
   asking?.catch(() => undefined);

@@ -11,6 +11,13 @@ export interface QueryEmbedder {
   embed(text: string): Promise<Float32Array>;
 }
 
+const MEANING = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
+
+/** Punctuation alone is no question: nothing is near to it. */
+export function isQuestion(text: string): boolean {
+  return MEANING.test(text);
+}
+
 /** The mode that the caller wants, or what is possible. An error says why a wanted one is not. */
 export function chooseMode(
   wanted: TextSearchMode | undefined,

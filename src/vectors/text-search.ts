@@ -18,7 +18,7 @@ import type { IndexQuery } from "../search/text/query.ts";
 import { type CollectionState, DOCUMENTS, readCollection } from "./collections.ts";
 import { readDocument } from "./documents.ts";
 import type { RowBitmap } from "./kernel/row-bitmap.ts";
-import { chooseMode, type QueryEmbedder } from "./query-text.ts";
+import { chooseMode, isQuestion, type QueryEmbedder } from "./query-text.ts";
 import { bitmapOf, findNearest, type SearchContext, scoreItems } from "./search.ts";
 import { type SearchOutcome, searchUntilSettled } from "./settled-search.ts";
 import { rankByWords, type WordMatch, WordQuery } from "./word-search.ts";
@@ -51,7 +51,7 @@ export function createTextSearch(
       const state = await readCollection(storage, query.collection);
       const mode = chooseMode(query.mode, state, embedder, { hasIndex: index !== null });
       if (mode !== "vector" && index === null) throw searchIsOff();
-      if (state === null || text.trim() === "") return listOf([], mode);
+      if (state === null || !isQuestion(text)) return listOf([], mode);
       const vector = mode === "text" || embedder === null ? null : await embedder.embed(text);
       const words = mode === "vector" || index === null ? null : await WordQuery.read(index, text);
       const slice = new TimeSlice(storage.environment);

@@ -159,4 +159,25 @@ const raceCases: readonly Case[] = [
   }),
 ];
 
-export const searchCases: readonly Case[] = [...reindexCases, ...besideCases, ...raceCases];
+const questionCases: readonly Case[] = [
+  prove("EM8 a query of punctuation only is not embedded, and finds nothing", ["another"], async (given) => {
+    const embedder = createMeaningEmbedder();
+    const hf = await given.another({ embedder });
+    await say(hf, "s", "ada", MINE);
+    await hf.memory.save(HOUND);
+    await hf.vectors.add([{ id: "d", content: HOUND }]);
+    await hf.embeddings.wait();
+    const before = embedder.embedded.length;
+    for (const query of ["?!", "... - …", "«»", "—"]) {
+      assert.deepEqual((await hf.search(query)).hits, [], query);
+      assert.deepEqual([...(await hf.memory.search(query))], [], query);
+      assert.deepEqual([...(await hf.vectors.search(query))], [], query);
+    }
+    assert.equal(embedder.embedded.length, before);
+    assert.equal((await hf.search("🐶")).hits.length, 1, "a picture has a meaning");
+    assert.equal((await hf.search("狗")).mode, "hybrid");
+    assert.equal(embedder.embedded.length, before + 2);
+  }),
+];
+
+export const searchCases: readonly Case[] = [...questionCases, ...reindexCases, ...besideCases, ...raceCases];
