@@ -112,6 +112,70 @@ const besideCases: readonly Case[] = [
   ),
 ];
 
+const factorCases: readonly Case[] = [
+  prove("EM8 roles and speakers count for what a message means as for its words", ["another"], async (given) => {
+    const hf = await given.another({ embedder: createMeaningEmbedder() });
+    const add = (session: string, role: "user" | "tool", name: string) =>
+      hf.history.append({ session, agent: "ada" }, { role, content: MINE, metadata: { name } });
+    await add("user", "user", "eve");
+    await add("tool", "tool", "eve");
+    await add("named", "user", "zoe");
+    await hf.embeddings.wait();
+    const scores = await gardenScores(hf, "dog");
+    assert.ok(present(scores.get("user")) > present(scores.get("tool")), "what tools print counts less");
+    assert.equal(scores.get("named"), scores.get("user"));
+    const asked = await gardenScores(hf, "dog zoe");
+    assert.ok(present(asked.get("named")) > present(asked.get("user")), "who is named counts more");
+  }),
+
+  prove(
+    "EM8 numbers of events that were deleted are used again, and their messages embedded",
+    ["another"],
+    async (given) => {
+      const hf = await given.another({ embedder: createMeaningEmbedder() });
+      await say(hf, "kept", "ada", MINE);
+      await say(hf, "gone", "ada", HOUND);
+      await hf.embeddings.wait();
+      await hf.sessions.delete("gone");
+      await say(hf, "new", "ada", "A puppy slept.");
+      await hf.embeddings.wait();
+      const { hits, waiting } = await hf.search("dog");
+      assert.deepEqual([hits[0]?.session, waiting], ["new", 0]);
+    },
+  ),
+
+  prove(
+    "EM6 an erasure during a rebuild removes the embeddings of both embedders",
+    ["another", "check"],
+    async (given) => {
+      const [old, next] = [createMeaningEmbedder("test/old@5"), createMeaningEmbedder("test/new@5")];
+      const a = await given.another({ embedder: old });
+      const content = range(9).map((n) => `Number ${n}.`);
+      await say(a, "s", "ada", HOUND);
+      await say(a, "kept", "ada", ...content);
+      await a.embeddings.wait();
+      await a.close();
+      const held = Promise.withResolvers<void>();
+      const second = Promise.withResolvers<void>();
+      const embed: Embedder["embed"] = async (texts, options) => {
+        if (next.embedded.length > 0) {
+          second.resolve();
+          await held.promise;
+        }
+        return next.embed(texts, options);
+      };
+      const b = await given.another({ embedder: { ...next, embed } });
+      await second.promise;
+      await b.history.clear({ session: "s", agent: "ada" });
+      assert.deepEqual((await given.check()).issues, []);
+      held.resolve();
+      await b.embeddings.wait();
+      assert.deepEqual((await given.check()).issues, []);
+      assert.equal((await b.search("dog", { limit: 100 })).hits.length, content.length);
+    },
+  ),
+];
+
 const raceCases: readonly Case[] = [
   prove("EM9 a search of memories finds nothing that was saved after it read the index", ["another"], async (given) => {
     const base = createMeaningEmbedder();
@@ -180,4 +244,10 @@ const questionCases: readonly Case[] = [
   }),
 ];
 
-export const searchCases: readonly Case[] = [...questionCases, ...reindexCases, ...besideCases, ...raceCases];
+export const searchCases: readonly Case[] = [
+  ...questionCases,
+  ...reindexCases,
+  ...factorCases,
+  ...besideCases,
+  ...raceCases,
+];
