@@ -120,7 +120,7 @@ function declarationOf(source: string): string {
   return source.replace(/(?<!\.d)\.ts$/, ".d.ts");
 }
 
-export function formatHost(root: string): ts.FormatDiagnosticsHost {
+function formatHost(root: string): ts.FormatDiagnosticsHost {
   return { getCurrentDirectory: () => root, getCanonicalFileName: (file) => file, getNewLine: () => "\n" };
 }
 

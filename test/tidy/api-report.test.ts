@@ -1,5 +1,5 @@
 // The report says what a package exports. That the committed api-report.md is up to date is a part of `npm run check`
-// (scripts/types.ts), because it takes the program that checks the types.
+// (scripts/check.ts).
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
