@@ -110,10 +110,11 @@ async function untilOver(load: Load, signal: AbortSignal): Promise<void> {
 
 const SERVER_KILL_MS = 8000;
 
-export function killServer(server: PostgresServer): Fault {
+/** Within so long after its last start, and after half of that at the earliest. */
+export function killServer(server: PostgresServer, withinMs = SERVER_KILL_MS): Fault {
   return async ({ deadline, tally }) => {
-    while (performance.now() + SERVER_KILL_MS < deadline) {
-      await sleep(randomInt(SERVER_KILL_MS / 2, SERVER_KILL_MS));
+    while (performance.now() + withinMs < deadline) {
+      await sleep(randomInt(withinMs / 2, withinMs));
       await server.kill();
       tally.serverKills++;
       await sleep(randomInt(200));

@@ -9,8 +9,11 @@ import { killServer, killWorkers } from "./torture-faults.ts";
 const stores = new TestStores();
 afterAll(() => stores.remove());
 
-/** A server is killed after eight seconds at the latest. */
-const FAULT_MS = scaled({ short: 10_000, long: 30_000 });
+/** The faults go on for longer until there were enough of them. */
+const FAULT_MS = scaled({ short: 2500, long: 30_000 });
+const SERVER_KILL_MS = scaled({ short: 2000, long: 8000 });
+/** Under way at a time. In the short form as many as are started: on a slow machine few end while workers are killed. */
+const RUNS = scaled({ short: 12, long: 10 });
 
 describe("tortured runs", () => {
   test("RU3 RU5 RU6 RU11 SQLite: workers killed again and again, every run ends once, nothing acknowledged is lost", async () => {
@@ -18,8 +21,9 @@ describe("tortured runs", () => {
       url: stores.file(),
       folder: stores.folder,
       faultMs: FAULT_MS,
+      runs: RUNS,
       faults: [killWorkers],
-      isEnough: ({ kills, ended }) => kills > 5 && ended > 10,
+      isEnough: ({ kills, started, ended }) => kills > 5 && scaled({ short: started, long: ended }) > 10,
     });
     const { kills, ended } = await torture.run();
     expect(kills).toBeGreaterThan(5);
@@ -33,8 +37,10 @@ describe("tortured runs", () => {
         url: schemaOn(server.url),
         folder: stores.folder,
         faultMs: FAULT_MS,
-        faults: [killWorkers, killServer(server)],
-        isEnough: ({ kills, serverKills, ended }) => kills > 5 && serverKills > 0 && ended > 10,
+        runs: RUNS,
+        faults: [killWorkers, killServer(server, SERVER_KILL_MS)],
+        isEnough: ({ kills, serverKills, started, ended }) =>
+          kills > 5 && serverKills > 0 && scaled({ short: started, long: ended }) > 10,
       });
       const { kills, serverKills, ended } = await torture.run();
       expect(kills).toBeGreaterThan(5);
