@@ -17,8 +17,8 @@ afterAll(() => stores.remove());
 
 const WRITERS = 8;
 /** Messages that are read as soon as another process has been acknowledged them. */
-const READS = scaled({ short: 300, long: 1000 });
-const APPENDS = scaled({ short: 250, long: 1000 });
+const READS = scaled({ short: 100, long: 1000 });
+const APPENDS = scaled({ short: 100, long: 1000 });
 
 /** Each writer's messages in the order in which it asked for them, none missing. */
 function expectAll(found: readonly FoundMessage[], writers: readonly string[], appends: number): void {
@@ -133,6 +133,8 @@ async function expectToRead(store: Holdfast, session: string, seq: number, n: nu
 describe("while another process holds SQLite's write lock", () => {
   /** Much longer than a busy machine leaves a process without time. */
   const HELD_MS = 1000;
+  /** Of the event loop of the process that waits: the lock is released when it has seen so many. */
+  const TICKS = 50;
 
   interface Scene {
     readonly url: string;
@@ -140,13 +142,16 @@ describe("while another process holds SQLite's write lock", () => {
     readonly ticker: Child;
   }
 
-  async function scene(): Promise<Scene> {
+  /** `isEmpty`: there is no store in the file yet. */
+  async function scene({ isEmpty = false } = {}): Promise<Scene> {
     const url = stores.file();
-    const store = await open(url);
-    await store.history.append({ session: "chat", agent: "ticker" }, { role: "user", content: textOf("before", 0) });
-    await store.close();
+    if (!isEmpty) {
+      const store = await open(url);
+      await store.history.append({ session: "chat", agent: "ticker" }, { role: "user", content: textOf("before", 0) });
+      await store.close();
+    }
     const holder = children.start({ script: "lock-holder.ts", args: { path: url } });
-    const ticker = children.start({ script: "ticker.ts", args: { url } });
+    const ticker = children.start({ script: "ticker.ts", args: { url, enoughTicks: TICKS } });
     await Promise.all([holder.heard("ready"), ticker.heard("ready")]);
     return { url, holder, ticker };
   }
@@ -156,13 +161,19 @@ describe("while another process holds SQLite's write lock", () => {
     return JSON.parse(await ticker.heard("measured"));
   }
 
-  /** Several times, because the machine itself makes all processes wait now and then. */
+  /**
+   * Several times, because the machine itself makes all processes wait now and then. A process whose event loop stands still
+   * does not see the ticks, and its work fails with StoreBusy, because the lock is not released.
+   */
   async function whileHeld({ holder, ticker }: Scene, works: readonly string[]): Promise<readonly TickerReport[]> {
     const measured: TickerReport[] = [];
     for (const work of works) {
-      holder.say(`hold ${HELD_MS}`);
+      holder.say("lock");
       await holder.heard("held");
-      measured.push(await ask(ticker, work));
+      ticker.say(work);
+      expect(await ticker.heard("waited"), "ticks while the lock was in the way").toBe(String(TICKS));
+      holder.say("unlock");
+      measured.push(JSON.parse(await ticker.heard("measured")));
       await holder.heard("released");
     }
     return measured;
@@ -176,10 +187,6 @@ describe("while another process holds SQLite's write lock", () => {
     const given = await scene();
     await ask(given.ticker, "open");
     const measured = await whileHeld(given, ["append", "append", "append", "append", "append"]);
-    for (const { tookMs, ticks } of measured) {
-      expect(tookMs, "the lock was not in the way").toBeGreaterThan(HELD_MS / 2);
-      expect(ticks).toBeGreaterThan(HELD_MS / 5 / 4);
-    }
     const gaps = measured.map(({ longestGapMs }) => longestGapMs);
     expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(HELD_MS / 3);
     expect(Math.max(...gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(HELD_MS / 2);
@@ -190,20 +197,19 @@ describe("while another process holds SQLite's write lock", () => {
     await store.close();
   });
 
-  test("ST6 opening the store waits by timers too", async () => {
-    const given = await scene();
-    const gaps = (await whileHeld(given, ["open", "open", "open"])).map(({ longestGapMs }) => longestGapMs);
-    expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(HELD_MS / 3);
-    expect((await whileHeld(given, ["append"]))[0]?.tookMs).toBeGreaterThan(HELD_MS / 2);
+  test("ST6 creating the store waits by timers too", async () => {
+    const given = await scene({ isEmpty: true });
+    const [report] = await whileHeld(given, ["open"]);
+    expect(report?.longestGapMs).toBeLessThan(HELD_MS / 2);
+    await whileHeld(given, ["append"]);
   });
 
-  test("ST11 readers do not wait for the writer", async () => {
+  test("ST11 opening the store does not wait for the writer, nor do readers", async () => {
     const given = await scene();
-    await ask(given.ticker, "open");
-    for (const work of ["read", "read", "read", "read", "read"]) {
+    for (const work of ["open", "open", "open", "read", "read", "read", "read", "read"]) {
       given.holder.say("lock");
       await given.holder.heard("held");
-      // The lock stays until the read is answered. A read that waits for it fails with StoreBusy, and the ticker ends.
+      // The lock stays until the work is done. What waits for it fails with StoreBusy, and the ticker ends.
       expect(await ask(given.ticker, work)).toMatchObject({ tookMs: expect.any(Number) });
       given.holder.say("unlock");
       await given.holder.heard("released");

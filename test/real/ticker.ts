@@ -1,4 +1,5 @@
-// A child that measures its own event loop (a timer every 5 ms) while it opens the store, appends or reads.
+// A child that measures its own event loop (a timer every 5 ms) while it opens the store, appends or reads. After the number of
+// ticks that it is given it says "waited" and their number; sooner if the work has ended.
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
@@ -11,6 +12,8 @@ export interface TickerReport {
   readonly longestGapMs: number;
   readonly ticks: number;
 }
+
+const { url, enoughTicks }: { url: string; enoughTicks: number } = JSON.parse(process.argv[2] ?? "{}");
 
 async function measured(work: () => Promise<unknown>): Promise<TickerReport> {
   const start = performance.now();
@@ -25,14 +28,15 @@ async function measured(work: () => Promise<unknown>): Promise<TickerReport> {
   const timer = setInterval(() => {
     ticks++;
     tick();
+    if (ticks === enoughTicks) writeSync(1, `waited ${ticks}\n`);
   }, 5);
   await work();
   clearInterval(timer);
   tick();
+  if (ticks < enoughTicks) writeSync(1, `waited ${ticks}\n`);
   return { tookMs: performance.now() - start, longestGapMs, ticks };
 }
 
-const { url }: { url: string } = JSON.parse(process.argv[2] ?? "{}");
 const scope = { session: "chat", agent: "ticker" };
 const handles: Holdfast[] = [];
 let n = 0;
