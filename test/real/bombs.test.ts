@@ -1,13 +1,15 @@
 // What a few kilobytes may become: refused by its limit, with bounded memory, and nothing is written. A process of its own reads
 // them, because its largest size is what counts.
 import { afterAll, expect, test } from "vitest";
+import { scaled } from "../../src/testing/scale.ts";
 import { makeBombs } from "./bombs.ts";
 import { fileOf, readHostile } from "./hostile-batch.ts";
 import { hostileFiles } from "./hostile-files.ts";
 import { TestStores } from "./stores.ts";
 
 const LARGEST_BOMB_BYTES = 2_000_000;
-const GENERATED = 150;
+/** There are 16 kinds. */
+const GENERATED = scaled({ short: 48, long: 150 });
 
 const stores = new TestStores();
 afterAll(() => stores.remove());

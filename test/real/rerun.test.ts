@@ -16,7 +16,7 @@ afterEach(() => children.end());
 afterAll(() => stores.remove());
 
 const isLong = process.env.HOLDFAST_TEST_LONG === "1";
-const KILLS = { sqlite: isLong ? 300 : 12, postgres: isLong ? 100 : 5 } as const;
+const KILLS = { sqlite: isLong ? 300 : 8, postgres: isLong ? 100 : 4 } as const;
 /** Most starts are killed up to this long after the run went on, the others at any moment from their start. */
 const LONGEST_MS = 250;
 const STARTING_MS = 700;

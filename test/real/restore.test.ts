@@ -11,6 +11,7 @@ import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Message } from "../../src/contracts/messages.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { examine, foundIn, textOf } from "./examine.ts";
 import { schemaOn, TestStores, withPostgres } from "./stores.ts";
 
@@ -23,6 +24,8 @@ afterAll(async () => {
 
 const AGENTS = ["early", "late", "later"];
 const SESSIONS = ["still", "moved", "made", "fresh"];
+/** Messages between one thing that happens to the server and the next. */
+const GROWTH = scaled({ short: 40, long: 100 });
 let count = 0;
 
 /** Again for as long as the server is away; any other error is a bug. */
@@ -73,8 +76,9 @@ function ownerOf(message: Message): string {
 
 /** A server whose data directory can be put back to what it was. */
 async function restorable(): Promise<{ url: string; copy: () => Promise<void>; putBack: () => Promise<void> }> {
-  const server = await startPostgres();
-  servers.push(server);
+  // One for all tests: each has a schema of its own, and puts back what it copied.
+  const [server = await startPostgres()] = servers;
+  if (servers.length === 0) servers.push(server);
   const directory = await withPostgres(server.url, async (sql) => {
     const [row] = await sql`SELECT current_setting('data_directory') AS path`;
     return String(row?.path);
@@ -143,11 +147,11 @@ describe("put back to an older copy", () => {
     const grown = async (more: number) => {
       for (const goal = count + more; count < goal; ) await sleep(5);
     };
-    await grown(100);
+    await grown(GROWTH);
     await copy();
-    await grown(100);
+    await grown(GROWTH);
     await putBack();
-    await grown(200);
+    await grown(2 * GROWTH);
     going = false;
     await Promise.all(writers);
     await expectNothingCrossed(store);

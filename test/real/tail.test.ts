@@ -6,6 +6,7 @@ import { startPostgres } from "../../scripts/postgres.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Log, LogEvent } from "../../src/contracts/log.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { allEvents, textOf } from "./examine.ts";
 import { type Child, Children } from "./process.ts";
 import { ENGINES, schemaOn, TestStores } from "./stores.ts";
@@ -20,6 +21,8 @@ afterAll(() => stores.remove());
 const USUAL_MS = 500;
 /** The longest: word from the other process may get lost, and then a tail looks again after two seconds. */
 const SOON_MS = 2500;
+/** Messages of each of the processes that write at full speed. */
+const BUSY = scaled({ short: 80, long: 250 });
 
 /** Reads on by itself and notes when each event came. */
 class Follower {
@@ -123,9 +126,9 @@ describe.each(ENGINES)("a tail of what another process writes (%s)", (engine) =>
     const url = await stores.fresh(engine);
     const store = await begun(url);
     const follower = new Follower(store);
-    const writers = ["a", "b", "c", "d"].map((name) => writer(url, { writer: name, count: 250, window: 5 }));
+    const writers = ["a", "b", "c", "d"].map((name) => writer(url, { writer: name, count: BUSY, window: 5 }));
     await Promise.all(writers.map(({ child }) => child.done()));
-    await follower.until(1002, SOON_MS);
+    await follower.until(4 * BUSY + 2, SOON_MS);
     await follower.stop();
     expect(follower.events).toEqual(await allEvents(store, "chat"));
     for (const { acknowledged } of writers) expectPromptness(follower, acknowledged);

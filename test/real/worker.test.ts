@@ -8,12 +8,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
+import { scaled } from "../../src/testing/scale.ts";
 import { COMPILED } from "../compiled.ts";
 import { steady, stubborn } from "./agents.ts";
 import { ENGINES, TestStores } from "./stores.ts";
 
 const ENTRY = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 const AGENTS = path.join(import.meta.dirname, "agents.ts");
+const RUNS = scaled({ short: 6, long: 12 });
 const stores = new TestStores();
 const started: ChildProcess[] = [];
 
@@ -73,10 +75,10 @@ async function place(engine: (typeof ENGINES)[number]): Promise<{ url: string; w
 describe.each(ENGINES)("holdfast worker on %s", (engine) => {
   test("RU3 killed with -9 in the middle of its runs, and a second one finishes them", async () => {
     const { url, world, store } = await place(engine);
-    const sessions = Array.from({ length: 12 }, (_, n) => `s${n}`);
+    const sessions = Array.from({ length: RUNS }, (_, n) => `s${n}`);
     for (const session of sessions) await store.runs.start(steady, { session, leaseMs: 500 });
     const first = worker(url, world);
-    await until("work begins", () => effectsIn(world).length >= 20);
+    await until("work begins", () => effectsIn(world).length >= RUNS + 4);
     first.child.kill("SIGKILL");
     expect((await first.ended)[1], first.output()).toBe("SIGKILL");
     const second = worker(url, world);
