@@ -1,5 +1,6 @@
 // Builds dist/ from src/: the types with the TypeScript compiler, the code with a bundler. It fails on any type error and
-// on any file that package.json names but the build did not make.
+// on any file that package.json names but the build did not make. `--no-check` writes the same types and looks for no errors
+// in them: where the check has found none already, it saves most of the time.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import * as path from "node:path";
@@ -10,7 +11,8 @@ const root = path.resolve(import.meta.dirname, "..");
 
 rmSync(path.join(root, "dist"), { recursive: true, force: true });
 
-const run = spawnSync(process.execPath, [COMPILER, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+const compile = [COMPILER, "-p", "tsconfig.build.json", ...(process.argv.includes("--no-check") ? ["--noCheck"] : [])];
+const run = spawnSync(process.execPath, compile, { cwd: root, stdio: "inherit" });
 if (run.status !== 0) fail("the TypeScript compiler reported errors");
 
 await bundle(path.join(root, "dist"));
