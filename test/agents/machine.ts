@@ -166,8 +166,15 @@ function bareEnvironment(home: string, agents: AgentPaths): Record<string, strin
     LANG: "C.UTF-8",
     TERM: "dumb",
     ...COMPILED,
+    ...SHORT_PROGRAMS,
   };
 }
+
+/** Both agents are programs of Bun that run for a second here: what its second compiler optimizes is not run again. */
+const SHORT_PROGRAMS = { BUN_JSC_useDFGJIT: "0", BUN_JSC_numberOfGCMarkers: "1" };
+
+/** No models but the fake one: OpenCode takes a second of processor time to read its own list of all. */
+const NO_MODELS = path.resolve(import.meta.dirname, "fake-apis/no-models.json");
 
 function claudeEnvironment(apiUrl: string): Record<string, string> {
   return {
@@ -195,6 +202,7 @@ function opencodeEnvironment(apiUrl: string): Record<string, string> {
     OPENCODE_CONFIG_CONTENT: JSON.stringify(config),
     OPENCODE_DISABLE_AUTOUPDATE: "1",
     OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_MODELS_PATH: NO_MODELS,
     OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
     OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
     npm_config_registry: "http://127.0.0.1:9/", // its background install of a plugin fails at once, harmlessly
