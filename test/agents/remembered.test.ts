@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { scaled } from "../../src/testing/scale.ts";
 import { withAgents } from "./agents.ts";
 import { copyOf, eventually, holdfast, newStore, runClaude, savedTranscript, withStore } from "./holdfast.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
@@ -34,7 +35,8 @@ withAgents("a conversation", (agents) => {
     return said;
   }
 
-  test.each(["sqlite", "postgres"] as const)(
+  // matrix.test.ts always moves a session to another directory on PostgreSQL.
+  test.each(scaled({ short: ["sqlite"], long: ["sqlite", "postgres"] } as const))(
     "CA3 with --rewrite-paths it goes on through four directories, in generations of one capture (%s)",
     async (engine) => {
       const store = await newStore(machines, engine);
