@@ -59,11 +59,13 @@ const reporters = ["--reporter=default", "--reporter=json", "--reporter=./script
 const vitest = ["node_modules/vitest/vitest.mjs", "run", ...reporters];
 let vitestCode: number | null = null;
 if (!interrupted) {
+  const command = await buildCommandForTests();
   const server = await ownServer();
   const nativeServer = nativeBin === undefined ? undefined : await startServer(nativeBin);
   const url = server?.url ?? process.env.HOLDFAST_TEST_POSTGRES ?? process.env.DATABASE_URL;
   try {
     const environment = {
+      HOLDFAST_TEST_COMMAND: command,
       HOLDFAST_TEST_POSTGRES: url,
       HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble,
       HOLDFAST_TEST_NATIVE_POSTGRES: nativeServer?.url,
@@ -149,6 +151,22 @@ async function installNative(): Promise<{ readonly bin?: string; readonly troubl
     const trouble = error instanceof Error ? error.message : String(error);
     console.error(trouble);
     return { trouble };
+  }
+}
+
+/** The tests that start the `holdfast` command take the one that is built here. Tests of other folders start none. */
+async function buildCommandForTests(): Promise<string | undefined> {
+  if (flags.length > 0 && !flags.some((flag) => /agents|cli|recipes/.test(flag))) return undefined;
+  const folder = mkdtempSync(path.join(scratch, "command-"));
+  // Some tests start it as another user.
+  chmodSync(scratch, 0o711);
+  try {
+    const { buildCommand } = await import("./build-command.ts");
+    return await buildCommand(folder);
+  } catch (error) {
+    problems.push("building the command");
+    console.error(error);
+    return undefined;
   }
 }
 

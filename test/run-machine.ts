@@ -16,11 +16,11 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { projectKey } from "../src/coding/claude/session-files.ts";
 import { open } from "../src/open.ts";
+import { CLI } from "./command.ts";
 import { COMPILED } from "./compiled.ts";
 import type { FakeClaude } from "./fake-claude.ts";
 import { onFileEnd } from "./file-end.ts";
 
-export const CLI = path.resolve(import.meta.dirname, "../src/cli/entry.ts");
 const FAKE = path.resolve(import.meta.dirname, "fake-claude.ts");
 export const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "holdfast-run-")));
 

@@ -5,6 +5,7 @@ import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { captureOutput } from "../../src/cli/output-capture.ts";
+import { CLI } from "../command.ts";
 import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { fidelityOf, WHOLE } from "./fidelity.ts";
@@ -51,8 +52,7 @@ withAgents("the command line with the real agents", (agents) => {
     fs.writeFileSync(path.join(a.home, ".claude/settings.json"), settings);
     const bin = path.join(a.home, "bin");
     fs.mkdirSync(bin);
-    const program = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
-    fs.writeFileSync(path.join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+    fs.writeFileSync(path.join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${CLI}' "$@"\n`, {
       mode: 0o755,
     });
     const env = {

@@ -3,10 +3,9 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
+import { CLI } from "../command.ts";
 import { takeSchema } from "../schemas.ts";
 import { type Machine, type Machines, MODEL, type Running, type RunOptions } from "./machine.ts";
-
-const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 
 const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
 

@@ -8,6 +8,7 @@ import { agentAt } from "../../scripts/agents.ts";
 import { readContent } from "../../src/coding/capture-source.ts";
 import { open } from "../../src/open.ts";
 import { isLong } from "../../src/testing/scale.ts";
+import { CLI } from "../command.ts";
 import { testLong } from "../long-test.ts";
 import { type Engine, TestStores } from "../real/stores.ts";
 import { withAgents } from "./agents.ts";
@@ -15,7 +16,6 @@ import { type Machine, Machines, type Running, startMachines } from "./machine.t
 import { CountedProgram, dataOf, type OpenCodeState, openCodeState } from "./opencode-state.ts";
 import { call } from "./rich.ts";
 
-const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 const NEWEST = "1.18.33";
 /** The first that is supported, the first with a database, and two with other schemas. */
 const OLDER = ["1.1.65", "1.2.27", "1.14.41", "1.17.19"];

@@ -2,8 +2,7 @@
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-
-const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
+import { CLI } from "../command.ts";
 
 export const NOBODY = 65_534;
 

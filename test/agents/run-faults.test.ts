@@ -10,9 +10,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../../scripts/postgres.ts";
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
+import { CLI } from "../command.ts";
 import type { FakeClaude } from "../fake-claude.ts";
 import { type Frozen, freeze } from "../freeze.ts";
-import { CLI, folder, lineOf, Machine, newStore, type ProgramResult, saved, says } from "../run-machine.ts";
+import { folder, lineOf, Machine, newStore, type ProgramResult, saved, says } from "../run-machine.ts";
 import { withAgents } from "./agents.ts";
 import { type Machines, MODEL, type Machine as RealMachine, startMachines } from "./machine.ts";
 

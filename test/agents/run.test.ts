@@ -5,11 +5,11 @@ import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
+import { CLI } from "../command.ts";
 import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, MODEL, type Running, type RunOptions, startMachines } from "./machine.ts";
 import { linkOrCopy, NOBODY, ownedBy, troubleAs } from "./other-user.ts";
 
-const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
 const RECALL = "What was it? [[recall CODEWORD-\\d+]]";
 
