@@ -65,8 +65,22 @@ function isUsableVector({ dimension, metric, precision }: Generation, vector: Fl
 /** A vector is the same at every try. */
 const UNUSABLE: EmbeddingFault = { reason: "UnusableVector", isRetryable: false, retryAfterMs: 0 };
 
+/** Halves have no room for larger numbers, and few digits for much smaller ones. */
+const HALF_MAX = 65_504;
+const HALF_MIN = 2 ** -8;
+
+/** For a cosine only the direction counts, which a power of two does not change. */
+function fitHalves({ metric, precision }: Generation, vector: Float32Array): Float32Array {
+  if (precision !== "f16" || metric !== "cosine") return vector;
+  const largest = vector.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+  if (largest === 0 || (largest >= HALF_MIN && largest <= HALF_MAX)) return vector;
+  const factor = 2 ** -Math.floor(Math.log2(largest));
+  return vector.map((one) => one * factor);
+}
+
 /** The vector to store, or why there is none. */
 export function usableOutcome(generation: Generation, outcome: EmbeddingOutcome): EmbeddingOutcome {
   if (!(outcome instanceof Float32Array)) return outcome;
-  return isUsableVector(generation, outcome) ? outcome : UNUSABLE;
+  const vector = fitHalves(generation, outcome);
+  return isUsableVector(generation, vector) ? vector : UNUSABLE;
 }

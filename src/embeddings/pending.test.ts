@@ -72,3 +72,21 @@ test("EM4 passages that are known are not written twice when a repair forgets wh
     rmSync(folder, { recursive: true });
   }
 });
+
+test("EM8 vectors of any length are stored in half precision, and compared by their direction", async () => {
+  const vectors: Readonly<Record<string, readonly number[]>> = {
+    long: [3e30, 3e29],
+    short: [3e-30, -3e-29],
+    alike: [1, 0],
+    other: [0, -1],
+  };
+  const embed: Embedder["embed"] = async (texts) => texts.map((text) => vectors[text] ?? [1, 1]);
+  const hf = await open(":memory:", { embedder: { id: "test/lengths@2", dimensions: 2, embed } });
+  for (const content of ["long", "short"]) {
+    await hf.history.append({ session: content, agent: "a" }, { role: "user", content });
+  }
+  expect((await hf.embeddings.wait()).kinds.messages).toMatchObject({ pending: 0, parked: 0 });
+  expect((await hf.search("alike")).hits[0]?.passage).toBe("long");
+  expect((await hf.search("other")).hits[0]?.passage).toBe("short");
+  await hf.close();
+});
