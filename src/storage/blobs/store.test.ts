@@ -31,7 +31,9 @@ import { Upload } from "./upload.ts";
 
 const HOUR_MS = 3600 * 1000;
 const SERVER = process.env.HOLDFAST_TEST_POSTGRES;
-const KINDS = ["sqlite", "sqlite, files", ...(SERVER === undefined ? [] : ["postgres", "postgres, files"])];
+/** `npm test` has each engine and each place of the bytes, and not each engine with each place. */
+const ON_SERVER = scaled({ short: ["postgres"], long: ["postgres", "postgres, files"] });
+const KINDS = ["sqlite", "sqlite, files", ...(SERVER === undefined ? [] : ON_SERVER)];
 
 interface Fixture {
   readonly storage: Storage;
