@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CLI } from "../../test/command.ts";
 import { open } from "../open.ts";
 
-const entry = path.join(import.meta.dirname, "entry.ts");
 let cwd: string;
 let store: string;
 
@@ -23,11 +23,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const start = (argv: readonly string[], env: Record<string, string> = {}) =>
-  spawn(process.execPath, [entry, ...argv], { cwd, env: { ...process.env, HOLDFAST_STORE: store, ...env } });
+  spawn(process.execPath, [CLI, ...argv], { cwd, env: { ...process.env, HOLDFAST_STORE: store, ...env } });
 
 function run(...argv: string[]): { code: number | null; stdout: string; stderr: string } {
   const { HOLDFAST_STORE: _, ...env } = process.env;
-  const { status, stdout, stderr } = spawnSync(process.execPath, [entry, ...argv], { cwd, env, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...argv], { cwd, env, encoding: "utf8" });
   return { code: status, stdout, stderr };
 }
 
@@ -67,7 +67,7 @@ describe("the process", () => {
     const disk = openSync("/dev/full", "w");
     for (const argv of [["sessions"], ["log", "long", "--json"], ["messages", "long", "--follow"], ["--help"]]) {
       const stdio = ["ignore", disk, "pipe"] as const;
-      const { status, stderr } = spawnSync(process.execPath, [entry, ...argv], {
+      const { status, stderr } = spawnSync(process.execPath, [CLI, ...argv], {
         cwd,
         stdio: [...stdio],
         encoding: "utf8",
