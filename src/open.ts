@@ -179,6 +179,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const { storage, payloads, options, lookup, systemSource, lazy, background } = base;
   const { runs, close: releaseRuns } = createRuns({ storage, payloads, systemSource }, lookup, lazy);
   const claims = new OpenClaims();
+  const embeddings = background.create(storage, payloads, lazy);
   const vectors = createVectorVerbs(base);
   const hurry = async () =>
     void (await Promise.all([
@@ -201,7 +202,6 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const counted = Object.fromEntries(
     (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [name, lifetime.of<object>(nouns[name], NOUN_VERBS[name])]),
   ) as unknown as typeof nouns;
-  const embeddings = background.create(storage, payloads, lazy);
   const made: ComposedStore = {
     info,
     ...counted,

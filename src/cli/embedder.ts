@@ -14,6 +14,9 @@ interface NamedEmbedder {
   readonly options: EndpointOptions;
 }
 
+/** The first question may have to wait until a server on this machine has loaded its model. */
+const QUERY_TIMEOUT_MS = 10_000;
+
 /** A person waits for the answer. */
 const PATIENCE = { retries: 1, timeoutMs: 30_000 } as const;
 
@@ -101,5 +104,5 @@ export async function openWithEmbedder(
         "and HOLDFAST_EMBEDDER out to search by words. `holdfast embeddings adopt --embedder E` switches the store to E",
     );
   }
-  return open({ embedder });
+  return open({ embedder, embeddings: { queryTimeoutMs: QUERY_TIMEOUT_MS } });
 }

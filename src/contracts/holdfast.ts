@@ -63,13 +63,15 @@ export interface OpenOptions {
   /**
    * What an embedder embeds: by default documents, memories and all messages. Each text is embedded once, which costs what the
    * embedder costs. false: texts of that kind are searched by words only. A call of the embedder that takes longer than `timeoutMs`, by
-   * default 2 minutes, is aborted and has failed: texts wait for another try, and a search answers by words.
+   * default 2 minutes, is aborted and has failed: texts wait for another try. The text of a search has `queryTimeoutMs`, by default 3
+   * seconds: then, and for some seconds after such a failure, searches answer by words.
    */
   readonly embeddings?: {
     readonly documents?: boolean;
     readonly memories?: boolean;
     readonly messages?: boolean;
     readonly timeoutMs?: number;
+    readonly queryTimeoutMs?: number;
   };
   /**
    * The text index. It is written in the background after many messages; appends write nothing for it. false: this

@@ -148,8 +148,8 @@ export interface MemorySearchOptions extends MemoryScope {
 export interface MemorySignal {
   /** text: the words of the query. vector: its meaning. recency: 1 at validFrom = `at`, half of it after each 30 days. */
   readonly name: "text" | "vector" | "recency";
-  /** From 0 to 1. */
-  readonly score: number;
+  /** From 0 to 1. A signal of value 0 is left out. */
+  readonly value: number;
   readonly weight: number;
 }
 
@@ -166,7 +166,7 @@ export interface MemoryHit extends Memory {
 export interface MemoryHits extends ReadonlyArray<MemoryHit> {
   /** text: by words only. hybrid: by words and by vectors; then the nearest memories are hits also if they have none of the words. */
   readonly mode: "text" | "hybrid";
-  /** Of a hybrid search: how many memories of the scope have no vector yet, and are found by words only. */
+  /** How many memories of the scope have no vector of the embedder yet, and are found by words only; 0 without an embedder. */
   readonly waiting: number;
   /** Why there is no hybrid search although the store has an embedder; null: nothing is wrong. */
   readonly warning: string | null;

@@ -42,7 +42,7 @@ export interface PromotionSignal {
   /** recency: half after each 30 days from validFrom. frequency: n / (n + 2) after n confirmations. */
   readonly name: "importance" | "recency" | "frequency";
   /** From 0 to 1. */
-  readonly score: number;
+  readonly value: number;
   readonly weight: number;
 }
 

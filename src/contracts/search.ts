@@ -40,6 +40,8 @@ export interface SearchOptions {
    * better.
    */
   readonly rerank?: (query: string, hits: readonly SearchHit[]) => readonly number[] | Promise<readonly number[]>;
+  /** Ends the search with Aborted, also while the embedder is asked. */
+  readonly signal?: AbortSignal;
 }
 
 export interface SearchSnippet {
@@ -63,8 +65,9 @@ export interface SearchNeighbour {
 /**
  * Something that made a hit's score. text: words of the query in the passage and around it; session: words in the rest
  * of its session; vector: a similar meaning; rerank: the caller's own score. Their values, from 0 to 1, are weighted and
- * added; those of role and speaker multiply the sum. With an embedder, values of words are weighted so that the best of a search
- * counts .6, and the nearest vector counts .4, role and speaker included.
+ * added. In a search by words, those of role and speaker multiply the sum, which is divided by the largest product that they can have. With
+ * an embedder, values of words are weighted so that the best of a search counts .6, and the nearest vector counts .4; role and speaker are
+ * part of both. A signal of value 0 is left out.
  */
 export interface SearchSignal {
   readonly name: "text" | "session" | "role" | "speaker" | "vector" | "rerank";

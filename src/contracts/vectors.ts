@@ -57,7 +57,7 @@ export interface DocumentMatch {
 /** text: by words only. vector: by embeddings only. hybrid: by both. */
 export type TextSearchMode = "text" | "vector" | "hybrid";
 
-/** A part of a score. text: words of the query. vector: a similar meaning. The values, from 0 to 1, are weighted and added. */
+/** A part of a score. text: words of the query. vector: a similar meaning. The values, from 0 to 1, are weighted and added; none is 0. */
 export interface DocumentSignal {
   readonly name: "text" | "vector";
   readonly value: number;
@@ -75,8 +75,11 @@ export interface TextMatch extends Pick<DocumentMatch, "id" | "content" | "metad
   readonly snippet: SearchSnippet;
 }
 
-/** Best first. `mode` says how they were found; it is not enumerable. */
-export type TextMatches = readonly TextMatch[] & { readonly mode: TextSearchMode };
+/**
+ * Best first. `mode` says how they were found, and `warning` why by words only although the store has an embedder, unless the mode was
+ * chosen; null: nothing is wrong. Neither is enumerable.
+ */
+export type TextMatches = readonly TextMatch[] & { readonly mode: TextSearchMode; readonly warning: string | null };
 
 export interface CollectionInput {
   /** Names the model whose embeddings the collection has; "" (default): its name is unknown. */

@@ -53,7 +53,7 @@ test.each([
       [1, 2],
       [1, Number.NaN],
     ],
-    "no finite number",
+    "a number that is not finite",
   ],
   [
     "too large for 32 bits",
@@ -61,7 +61,7 @@ test.each([
       [1, 2],
       [1, 1e300],
     ],
-    "no finite number",
+    "a number that is not finite",
   ],
   [
     "a text in a vector",
@@ -69,9 +69,9 @@ test.each([
       [1, 2],
       [1, "2"],
     ],
-    "no finite number",
+    "a number that is not finite",
   ],
-  ["a hole in a vector", [[1, 2], new Array(2)], "no finite number"],
+  ["a hole in a vector", [[1, 2], new Array(2)], "a number that is not finite"],
   ["a text instead of a vector", [[1, 2], "ab"], "something that is no vector"],
 ])("EM1 refuses %s", async (_, answer, why) => {
   const embedder = checkEmbedder({ ...one, embed: async () => answer });

@@ -134,7 +134,7 @@ function aborted(signal: AbortSignal): HoldfastError {
 function readVectors(embedder: CheckedEmbedder, answer: unknown, count: number): readonly Float32Array[] {
   const unusable = (why: string) =>
     new HoldfastError("EmbeddingFailed", `embedder ${embedder.id}: ${why}`, {
-      details: { embedder: embedder.id },
+      details: { embedder: embedder.id, problem: why },
       hint: "Check the embedder's model and its number of dimensions.",
     });
   if (!Array.isArray(answer)) throw unusable("its answer is not an array of vectors");
@@ -146,7 +146,7 @@ function readVectors(embedder: CheckedEmbedder, answer: unknown, count: number):
       throw unusable(`it returned a vector of ${vector.length} numbers instead of ${embedder.dimensions}`);
     }
     const copy = Float32Array.from(vector, (one: unknown) => (typeof one === "number" ? one : Number.NaN));
-    if (!copy.every(Number.isFinite)) throw unusable("it returned a vector with an entry that is no finite number");
+    if (!copy.every(Number.isFinite)) throw unusable("it returned a vector with a number that is not finite");
     return copy;
   });
 }
@@ -156,16 +156,17 @@ function lateError({ id }: CheckedEmbedder, timeoutMs: number): HoldfastError {
   return new HoldfastError("EmbeddingFailed", `embedder ${id}: no answer within ${timeoutMs} ms`, {
     retryable: true,
     details: { embedder: id, code: "Timeout" },
-    hint: "If the embedder needs longer, give it the time: open(url, { embedder, embeddings: { timeoutMs } }).",
+    hint: "If the embedder needs longer, give it the time: open(url, { embedder, embeddings: { timeoutMs, queryTimeoutMs } }).",
   });
 }
 
 function embeddingError({ id }: CheckedEmbedder, thrown: unknown): HoldfastError {
-  const { message, code, status, retryAfterMs, retryable } = readFailure(thrown);
+  const { message, name, code, status, retryAfterMs, retryable } = readFailure(thrown);
   return new HoldfastError("EmbeddingFailed", `embedder ${id}: ${message}`, {
     retryable,
     details: {
       embedder: id,
+      ...(name === undefined ? {} : { name }),
       ...(code === undefined ? {} : { code }),
       ...(status === undefined ? {} : { status }),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -179,6 +180,7 @@ function embeddingError({ id }: CheckedEmbedder, thrown: unknown): HoldfastError
 
 interface FailureFields extends Required<Pick<ModelFailure, "retryable">> {
   readonly message: string;
+  readonly name?: string;
   readonly code?: string;
   readonly status?: number;
   readonly retryAfterMs?: number;
@@ -187,10 +189,13 @@ interface FailureFields extends Required<Pick<ModelFailure, "retryable">> {
 /** An error may be anything; an unknown one may pass. */
 function readFailure(thrown: unknown): FailureFields {
   try {
-    const { message, code, status, retryAfterMs, retryable } = Object(thrown) as Readonly<Record<string, unknown>>;
+    const { message, name, code, status, retryAfterMs, retryable } = Object(thrown) as Readonly<
+      Record<string, unknown>
+    >;
     return {
       message: typeof message === "string" && message !== "" ? message : String(thrown),
       retryable: retryable !== false,
+      ...(typeof name === "string" ? { name } : {}),
       ...(typeof code === "string" ? { code } : {}),
       ...(Number.isSafeInteger(status) ? { status: Number(status) } : {}),
       ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs } : {}),

@@ -51,7 +51,7 @@ export function aiSdkEmbedder(model: AiSdkEmbeddingModel, options: AiSdkEmbedder
     const vectors: (readonly number[])[] = [];
     for (let start = 0; start < texts.length; start += most) {
       const values = texts.slice(start, start + most);
-      const { embeddings } = await withRetries(settings, signal, async (limited) => {
+      const { embeddings } = await withRetries(settings, { kind, signal }, async (limited) => {
         const call = { values, abortSignal: limited, ...(providerOptions === undefined ? {} : { providerOptions }) };
         try {
           return await model.doEmbed(call);

@@ -25,7 +25,11 @@ export function cohereEmbedder(options: EndpointOptions): Embedder {
   return embedderOf(endpoint, async (texts, { kind, signal }) => {
     const shorten = shortenedTo === null ? {} : { output_dimension: shortenedTo };
     const fixed = { model, input_type: `search_${kind}`, embedding_types: ["float"], texts };
-    const answer = await endpoint.post("/embed", { truncate: "NONE", ...shorten, ...params, ...fixed }, signal);
+    const answer = await endpoint.post(
+      "/embed",
+      { truncate: "NONE", ...shorten, ...params, ...fixed },
+      { kind, signal },
+    );
     const embeddings: unknown = isObject(answer) ? answer.embeddings : undefined;
     const vectors: unknown = isObject(embeddings) ? embeddings.float : undefined;
     if (Array.isArray(vectors)) return vectors;

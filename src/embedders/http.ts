@@ -1,5 +1,6 @@
 // Requests to an HTTP API: JSON there and back. The key is in no error and in no log, also if the server repeats it, and it never follows
 // a redirect.
+import type { EmbedOptions } from "../contracts/embedders.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { checkRecord, invalid, isObject } from "../core/check.ts";
 import { failureOf, ModelError } from "../models/failure.ts";
@@ -54,7 +55,7 @@ export interface Endpoint extends EmbedderSettings {
   readonly params: Readonly<Record<string, unknown>>;
   /** The value of `dimensions`, if it is not what the model gives by itself. */
   readonly shortenedTo: number | null;
-  post(path: string, body: object, signal: AbortSignal): Promise<unknown>;
+  post(path: string, body: object, options: Required<EmbedOptions>): Promise<unknown>;
 }
 
 export function createEndpoint(options: EndpointOptions, defaults: ProviderDefaults): Endpoint {
@@ -76,7 +77,7 @@ export function createEndpoint(options: EndpointOptions, defaults: ProviderDefau
     model,
     params,
     shortenedTo: known !== undefined && known !== dimensions ? dimensions : null,
-    post: (path, body, signal) => withRetries(settings, signal, (limited) => post(server, path, body, limited)),
+    post: (path, body, options) => withRetries(settings, options, (limited) => post(server, path, body, limited)),
   };
 }
 

@@ -30,9 +30,9 @@ export function openaiEmbedder({ provider = "openai", ...options }: OpenAIEmbedd
     dimensionsOf: (model) => (Object.hasOwn(OPENAI_DIMENSIONS, model) ? OPENAI_DIMENSIONS[model] : undefined),
   });
   const { model, params, shortenedTo } = endpoint;
-  return embedderOf(endpoint, async (texts, { signal }) => {
+  return embedderOf(endpoint, async (texts, options) => {
     const shorten = shortenedTo === null ? {} : { dimensions: shortenedTo };
     const body = { encoding_format: "float", ...shorten, ...params, model, input: texts };
-    return vectorsByIndex(endpoint.provider, await endpoint.post("/embeddings", body, signal), texts.length);
+    return vectorsByIndex(endpoint.provider, await endpoint.post("/embeddings", body, options), texts.length);
   });
 }

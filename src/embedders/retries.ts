@@ -1,19 +1,23 @@
 // Tries a request until it succeeds or another try makes no sense. Waits double, with a random share, and are at least as long as the
 // server asks for. A long wait is the caller's: the queue of embeddings waits without a request open.
+import type { EmbedOptions } from "../contracts/embedders.ts";
 import { exponentialBackoff, randomShare } from "../core/backoff.ts";
 import { failureOf, ModelError } from "../models/failure.ts";
 import type { CallSettings } from "./settings.ts";
 
 const FIRST_WAIT_MS = 500;
+/** A search waits for its question. */
+const QUERY_RETRIES = 1;
 const LONGEST_WAIT_MS = 20_000;
 
 /** `request` gets a signal that also aborts when its time is over. */
 export async function withRetries<T>(
   settings: CallSettings,
-  signal: AbortSignal,
+  { kind, signal }: Required<EmbedOptions>,
   request: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { environment, retries } = settings;
+  const { environment } = settings;
+  const retries = kind === "query" ? Math.min(QUERY_RETRIES, settings.retries) : settings.retries;
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();
     try {

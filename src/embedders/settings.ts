@@ -23,7 +23,7 @@ export interface EmbedderOptions {
   readonly maxChars?: number;
   /** How long one request may take; default 60 seconds. */
   readonly timeoutMs?: number;
-  /** How often a request is tried again after a failure that may pass; default 3. */
+  /** How often a request is tried again after a failure that may pass; default 3. The text of a search is tried again once at most. */
   readonly retries?: number;
   /** Clock, randomness and timers; the platform's by default. */
   readonly environment?: Environment;

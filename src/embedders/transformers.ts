@@ -49,10 +49,12 @@ export function transformersEmbedder(load: () => Promise<FeatureExtractor>, opti
     });
     return loading;
   };
-  return embedderOf(settings, async (texts, { signal }) => {
+  return embedderOf(settings, async (texts, options) => {
     // Loading a model may take longer than embedding a batch may.
     const extract = await extractor();
-    const { dims, data } = await withRetries(settings, signal, () => extract([...texts], { pooling, normalize: true }));
+    const { dims, data } = await withRetries(settings, options, () =>
+      extract([...texts], { pooling, normalize: true }),
+    );
     const [count, size = 0] = dims;
     if (dims.length !== 2 || count !== texts.length || data.length !== texts.length * size) {
       const message = `${provider}: ${texts.length} texts gave a tensor of ${dims.join(" × ")}`;

@@ -16,6 +16,6 @@ export function voyageEmbedder(options: EndpointOptions): Embedder {
   return embedderOf(endpoint, async (texts, { kind, signal }) => {
     const shorten = shortenedTo === null ? {} : { output_dimension: shortenedTo };
     const body = { truncation: false, ...shorten, ...params, model, input_type: kind, input: texts };
-    return vectorsByIndex(provider, await endpoint.post("/embeddings", body, signal), texts.length);
+    return vectorsByIndex(provider, await endpoint.post("/embeddings", body, { kind, signal }), texts.length);
   });
 }

@@ -43,6 +43,8 @@ export interface EmbeddingWork {
   readonly payloads: Payloads;
   readonly embedder: CheckedEmbedder | null;
   readonly settings: EmbeddingSettings;
+  /** What searches know of a failure is forgotten. */
+  onRetry(): void;
 }
 
 export function createEmbeddings(work: EmbeddingWork): EmbeddingsPart {
@@ -58,6 +60,7 @@ export function createEmbeddings(work: EmbeddingWork): EmbeddingsPart {
     failures: ({ limit }) => listFailures(storage, limit),
     retry: async ({ parked }) => {
       const count = await retryFailures(storage, parked);
+      work.onRetry();
       worker?.nudge();
       return count;
     },
@@ -108,7 +111,7 @@ async function readStatus(
   embedder: CheckedEmbedder | null,
   settings: EmbeddingSettings,
 ): Promise<EmbeddingStatus> {
-  const model = await readModel(storage);
+  const model = modelOnceAdopted(await readModel(storage), embedder);
   const documents = await readProgress(storage, model, embedder);
   // Without an embedder, what those of other handles embed.
   const hasMemories = embedder === null ? model !== null : settings.memories;
@@ -123,6 +126,15 @@ async function readStatus(
     kinds: { documents, memories, messages },
     failure: await readOutage(storage),
   };
+}
+
+/** The worker adopts an embedder that the store never had. What that changes counts as soon as the store is open. */
+function modelOnceAdopted(model: ModelRecord | null, embedder: CheckedEmbedder | null): ModelRecord | null {
+  if (model === null || embedder === null) return model;
+  const { current, left } = model;
+  return current === embedder.id || left.includes(embedder.id)
+    ? model
+    : { current: embedder.id, left: [...left, current] };
 }
 
 function stateOf(model: ModelRecord | null, { id }: CheckedEmbedder): "current" | "left" {

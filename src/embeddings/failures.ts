@@ -5,6 +5,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Write } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { exponentialBackoff, randomShare } from "../core/backoff.ts";
+import { embeddingReason } from "../core/embedding-reason.ts";
 
 const FIRST_MS = 30_000;
 const MOST_MS = 3_600_000;
@@ -21,10 +22,9 @@ export interface EmbeddingFault {
 /** What is kept of an error. */
 export function faultOf(error: unknown): EmbeddingFault {
   if (!(error instanceof HoldfastError)) return { reason: "Error", isRetryable: true, retryAfterMs: 0 };
-  const { status, code, retryAfterMs } = error.details;
-  const named = typeof code === "string" && /^[\w.-]{1,64}$/.test(code) ? code : error.code;
+  const { retryAfterMs } = error.details;
   return {
-    reason: typeof status === "number" ? `HTTP ${status} ${named}` : named,
+    reason: embeddingReason(error),
     isRetryable: error.retryable,
     retryAfterMs: typeof retryAfterMs === "number" ? retryAfterMs : 0,
   };

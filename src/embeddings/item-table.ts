@@ -63,7 +63,11 @@ function isUsableVector({ dimension, metric, precision }: Generation, vector: Fl
 }
 
 /** A vector is the same at every try. */
-const UNUSABLE: EmbeddingFault = { reason: "UnusableVector", isRetryable: false, retryAfterMs: 0 };
+const UNUSABLE: EmbeddingFault = {
+  reason: "its vector is all zeros, or too large",
+  isRetryable: false,
+  retryAfterMs: 0,
+};
 
 /** Halves have no room for larger numbers, and few digits for much smaller ones. */
 const HALF_MAX = 65_504;

@@ -13,6 +13,7 @@ import type { PassageVectors } from "../vectors/passage-vectors.ts";
 import type { QueryEmbedder } from "../vectors/query-text.ts";
 import type { EmbeddingsPart } from "./embeddings.ts";
 import type { MeaningSearch } from "./query-vector.ts";
+import type { Questions } from "./questions.ts";
 import type { EmbeddingSettings } from "./settings.ts";
 
 const EMBEDDINGS = new LazyModule(() => import("./embeddings.ts"));
@@ -24,6 +25,7 @@ export async function loadEmbedder(given: Embedder | undefined): Promise<Checked
   return checkEmbedder(given);
 }
 
+const QUESTIONS = new LazyModule(() => import("./questions.ts"));
 const PASSAGES = new LazyModule(() => import("../vectors/passage-vectors.ts"));
 
 export class BackgroundEmbeddings {
@@ -33,6 +35,7 @@ export class BackgroundEmbeddings {
   #passages: LazyPart<PassageVectors> | null = null;
   readonly #closing = new AbortController();
   #part: LazyPart<EmbeddingsPart> | null = null;
+  #questions: LazyPart<Questions> | null = null;
 
   constructor(
     embedder: CheckedEmbedder | null,
@@ -45,17 +48,12 @@ export class BackgroundEmbeddings {
 
   /** Embeds the texts of searches; null without an embedder. */
   get queries(): QueryEmbedder | null {
-    const embedder = this.#embedder;
-    if (embedder === null) return null;
+    const questions = this.#questions;
+    if (this.#embedder === null || questions === null) return null;
     return {
-      model: embedder.id,
-      embed: async (text) => {
-        const { embedQuestion } = await import("../core/embed-texts.ts");
-        return embedQuestion(embedder, text, this.#closing.signal, {
-          timeoutMs: this.#settings.timeoutMs,
-          environment: this.#environment,
-        });
-      },
+      model: this.#embedder.id,
+      embed: async (text, signal) => (await questions.load()).embed(text, signal),
+      knownFailure: async () => (await questions.load()).knownFailure(),
     };
   }
 
@@ -81,10 +79,16 @@ export class BackgroundEmbeddings {
 
   create(storage: Storage, payloads: Payloads, lazy: LazyParts): Embeddings {
     const embedder = this.#embedder;
+    const onRetry = () => this.#questions?.loaded?.forgetFailure();
     const part = lazy.part(EMBEDDINGS, ({ createEmbeddings }) =>
-      createEmbeddings({ storage, payloads, embedder, settings: this.#settings }),
+      createEmbeddings({ storage, payloads, embedder, settings: this.#settings, onRetry }),
     );
-    if (embedder !== null) this.#passages = lazy.part(PASSAGES, ({ PassageVectors }) => new PassageVectors(storage));
+    if (embedder !== null) {
+      this.#passages = lazy.part(PASSAGES, ({ PassageVectors }) => new PassageVectors(storage));
+      const [environment, closing] = [this.#environment, this.#closing.signal];
+      const questions = { embedder, storage, environment, closing, timeoutMs: this.#settings.queryTimeoutMs };
+      this.#questions = lazy.part(QUESTIONS, ({ Questions }) => new Questions(questions));
+    }
     this.#part = part;
     return lazy.members(part, ({ embeddings }) => embeddings, EMBEDDING_VERBS);
   }

@@ -3,7 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { SearchQuery } from "../search/text/query.ts";
 import type { OpenedPassages, PassageVectors, ScoredPassages } from "../vectors/passage-vectors.ts";
-import { isQuestion, type QueryEmbedder } from "../vectors/query-text.ts";
+import { describeFailedQuestion, isQuestion, type QueryEmbedder } from "../vectors/query-text.ts";
 
 /** What a search by meaning needs. */
 export interface MeaningSearch {
@@ -27,25 +27,30 @@ export async function readMeaning(
   { embedder, loadPassages }: MeaningSearch,
   collection: string,
   question: string,
+  signal?: AbortSignal,
 ): Promise<Meaning> {
   if (!isQuestion(question)) return { vector: null, warning: null };
   const opened = await (await loadPassages()).open(collection, embedder.model);
-  if (opened.state !== "open") return { vector: null, warning: warningOf(opened, embedder) };
+  if (opened.state !== "open") return { vector: null, warning: await readWarning(opened, embedder) };
   try {
-    return { vector: await embedder.embed(question), passages: opened.passages };
+    return { vector: await embedder.embed(question, signal), passages: opened.passages };
   } catch (error) {
-    if (!(error instanceof HoldfastError) || error.code === "Closed") throw error;
+    if (!(error instanceof HoldfastError) || error.code === "Closed" || signal?.aborted === true) throw error;
     storage.environment.log("warn", "search.embedder", { embedder: embedder.model, error: error.code });
-    const warning = `found by words only: the embedder ${embedder.model} could not embed the query (${error.code})`;
-    return { vector: null, warning };
+    return { vector: null, warning: describeFailedQuestion(embedder.model, error) };
   }
 }
 
-function warningOf(
+async function readWarning(
   opened: Exclude<OpenedPassages, { readonly state: "open" }>,
-  { model }: QueryEmbedder,
-): string | null {
-  if (opened.state === "empty") return null;
+  { model, knownFailure }: QueryEmbedder,
+): Promise<string | null> {
+  if (opened.state === "empty") {
+    const failure = await knownFailure();
+    return failure === null
+      ? null
+      : `found by words only: nothing is embedded yet, because the embedder ${model} failed (${failure})`;
+  }
   return (
     `found by words only: the embeddings are of ${opened.model}, and the embedder is ${model}. While embeddings.status() ` +
     "shows that texts wait, they are embedded again; embeddings.adopt() makes this embedder the store's"

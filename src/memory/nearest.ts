@@ -2,7 +2,7 @@
 // can be found, whatever the filters are.
 import type { Storage } from "../contracts/storage/storage.ts";
 import { ScoreSpread } from "../search/ranking/hybrid.ts";
-import { readCollection } from "../vectors/collections.ts";
+import { type CollectionState, readCollection } from "../vectors/collections.ts";
 import { BestRows } from "../vectors/kernel/best-rows.ts";
 import type { ScoredPassages } from "../vectors/passage-vectors.ts";
 import { memoriesCollection } from "../vectors/reserved.ts";
@@ -46,10 +46,23 @@ export async function findNearest(
   return { scores, floor: spread.floor };
 }
 
-/** Passages of the scope without an embedding; a memory that is not cut into passages yet counts once. */
-export async function countWaiting(storage: Storage, scope: number): Promise<number> {
+/** Passages of the scope without an embedding of the model; a memory that is not cut into passages yet counts once. */
+export async function countWaiting(storage: Storage, scope: number, model: string): Promise<number> {
   const [uncut] = await storage.query("memories.countUncutIn", { group: scope });
   const state = await readCollection(storage, memoriesCollection(scope));
-  const [pending] = state === null ? [] : await storage.query("passages.countPending", { collection: state.no });
-  return (uncut?.n ?? 0) + (pending?.n ?? 0);
+  if (state === null) return uncut?.n ?? 0;
+  const [pending] = await storage.query("passages.countPending", { collection: state.no });
+  return (uncut?.n ?? 0) + Math.max(pending?.n ?? 0, await countRebuilt(storage, state, model));
+}
+
+/** Passages whose embeddings are of another model. */
+async function countRebuilt(
+  storage: Storage,
+  { no, current, documents }: CollectionState,
+  model: string,
+): Promise<number> {
+  if (current === null || current.model === model) return 0;
+  const generations = await storage.query("vectors.generations", { collection: no });
+  const built = generations.find((one) => one.generation > current.generation && one.model === model);
+  return documents - (built?.vectors ?? 0);
 }

@@ -87,7 +87,7 @@ export async function searchMemories(
   const isHybrid = meaning !== null && warning === null;
   return memoryHits(hits, {
     mode: isHybrid ? "hybrid" : "text",
-    waiting: isHybrid ? await countWaiting(storage, scope) : 0,
+    waiting: meaning === null ? 0 : await countWaiting(storage, scope, meaning.embedder.model),
     warning,
   });
 }
@@ -248,9 +248,11 @@ const BYTES_PER_TOKEN = 4;
 
 function signalsOf({ text, vector, recency, weights }: ScoredMemory): readonly MemorySignal[] {
   return [
-    ...(weights.text === 0 ? [] : [{ name: "text" as const, score: rounded(text), weight: weights.text }]),
-    ...(vector === null ? [] : [{ name: "vector" as const, score: rounded(vector), weight: weights.vector }]),
-    { name: "recency", score: rounded(recency), weight: RECENCY_WEIGHT },
+    ...(text === 0 ? [] : [{ name: "text" as const, value: rounded(text), weight: weights.text }]),
+    ...(vector === null || vector === 0
+      ? []
+      : [{ name: "vector" as const, value: rounded(vector), weight: weights.vector }]),
+    { name: "recency", value: rounded(recency), weight: RECENCY_WEIGHT },
   ];
 }
 

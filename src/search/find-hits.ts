@@ -170,13 +170,19 @@ function signalsOf(item: HybridItem, { factors }: HitSearch, isByWords: boolean)
   const { group } = WEIGHTS.messages;
   const weight = hybrid?.textWeight ?? 1;
   const vector: readonly SearchSignal[] =
-    hybrid === undefined ? [] : [{ name: "vector", value: hybrid.vector, weight: hybrid.vectorWeight }];
+    hybrid === undefined || hybrid.vector === 0
+      ? []
+      : [{ name: "vector", value: hybrid.vector, weight: hybrid.vectorWeight }];
   if (!isByWords) return vector;
   const role = factors.ofRole(item.unit);
   const speaker = factors.ofSpeaker(item.unit);
   return [
-    { name: "text", value: item.textShare, weight: (weight * ONE) / (ONE + group) },
-    { name: "session", value: item.groupShare, weight: (weight * group) / (ONE + group) },
+    ...(item.textShare === 0
+      ? []
+      : [{ name: "text" as const, value: item.textShare, weight: (weight * ONE) / (ONE + group) }]),
+    ...(item.groupShare === 0
+      ? []
+      : [{ name: "session" as const, value: item.groupShare, weight: (weight * group) / (ONE + group) }]),
     ...vector,
     ...(role === 1 ? [] : [{ name: "role" as const, value: 1, weight: role }]),
     ...(speaker === 1 ? [] : [{ name: "speaker" as const, value: 1, weight: speaker }]),

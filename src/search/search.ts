@@ -68,18 +68,19 @@ async function searchMessages(
   options: Options,
 ): Promise<SearchResults> {
   const { payloads } = index;
+  checkAborted(options.signal);
   const reading = await textIndexOf(storage, "messages", index).startReading();
   const { language } = reading;
   const parsed = parseQuery(text, FILTER_FIELDS);
   const query = toIndexQuery(parsed, language);
   checkQueryTerms(query);
-  const { session, rewound, neighbours, rerank, tokens } = options;
+  const { session, rewound, neighbours, rerank, tokens, signal } = options;
   const shown = session === undefined ? shownAnywhere(storage, rewound) : await shownIn(storage, session, rewound);
   const question = meaning === null ? "" : questionOf(text, parsed);
   const mode = meaning === null ? "text" : "hybrid";
   if (isEmpty(query) && !isQuestion(question)) return { mode, hits: [] };
   // The embedder may be a server: its answer is not waited for before the index is read.
-  const asking = meaning === null ? null : readMeaning(storage, meaning, MESSAGES_COLLECTION, question);
+  const asking = meaning === null ? null : readMeaning(storage, meaning, MESSAGES_COLLECTION, question, signal);
   asking?.catch(() => undefined);
   const slice = searchSlice(storage.environment);
   const filter = await readMessageFilter(storage, options, parsed, shown.logs);
@@ -89,6 +90,7 @@ async function searchMessages(
     const factors = await readMessageFactors(snapshot, query);
     const byWords = await openItemRanking(snapshot, query, slice, { selection: filter.selection, factors });
     const asked = await asking;
+    checkAborted(signal);
     let ranking: MessageRanking = byWords;
     if (asked !== null && asked.vector !== null) {
       const beside = await openVectorsBeside(snapshot, { storage, filter, shown, slice });
@@ -114,6 +116,11 @@ async function searchMessages(
     }),
   );
   return { ...about, hits: tokens === undefined ? hits : fitBudget(hits, tokens) };
+}
+
+function checkAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new HoldfastError("Aborted", "the search ended, because its signal was aborted", { cause: signal.reason });
 }
 
 function isEmpty({ terms, phrases, prefixes }: IndexQuery): boolean {

@@ -2,13 +2,29 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { TextSearchMode } from "../contracts/vectors.ts";
 import { invalid } from "../core/check.ts";
+import { embeddingReason } from "../core/embedding-reason.ts";
 import type { CollectionState } from "./collections.ts";
 
 /** Embeds a question with the store's embedder. */
 export interface QueryEmbedder {
   /** The id of the embedder. */
   readonly model: string;
-  embed(text: string): Promise<Float32Array>;
+  /** EmbeddingFailed at once for some seconds after a failure that took long. */
+  embed(text: string, signal?: AbortSignal): Promise<Float32Array>;
+  /** Why the embedder failed last, if no call has succeeded since. */
+  knownFailure(): Promise<string | null>;
+}
+
+/** Why a search is by words only although there is an embedder; null if nothing of the collection could be found by it. */
+export async function describeTextMode(state: CollectionState, embedder: QueryEmbedder): Promise<string | null> {
+  const { current, documents } = state;
+  if (current !== null && current.model !== embedder.model) {
+    const of = current.model === "" ? "a model without a name" : current.model;
+    return `found by words only: the collection's embeddings are of ${of}, and the embedder is ${embedder.model}`;
+  }
+  if (documents === 0) return null;
+  const failure = await embedder.knownFailure();
+  return `found by words only: no document has an embedding yet${failure === null ? "" : `, because the embedder failed (${failure})`}`;
 }
 
 const MEANING = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
@@ -33,6 +49,10 @@ export function chooseMode(
   if (embedder === null) throw noEmbedder(mode);
   if (!isEmbedded && state !== null) throw otherModel(state.name, current.model, embedder.model);
   return mode;
+}
+
+export function describeFailedQuestion(model: string, error: unknown): string {
+  return `found by words only: the embedder ${model} could not embed the query (${embeddingReason(error)})`;
 }
 
 /** A search by text names no model: the embedder has one. */

@@ -1,6 +1,7 @@
 // Searches of documents by a text: the text index ranks them by their words; if the store's embedder made the collection's embeddings,
 // the question is embedded too, and both rankings become one. A text index and the rows are read one after the other: if something
 // that was found is gone, a writer was faster, and the search begins again.
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { DocumentRow } from "../contracts/storage/vector-queries.ts";
 import type { DocumentSignal, TextMatch, TextMatches, TextSearchMode } from "../contracts/vectors.ts";
@@ -18,7 +19,7 @@ import type { IndexQuery } from "../search/text/query.ts";
 import { type CollectionState, DOCUMENTS, readCollection } from "./collections.ts";
 import { readDocument } from "./documents.ts";
 import type { RowBitmap } from "./kernel/row-bitmap.ts";
-import { chooseMode, isQuestion, type QueryEmbedder } from "./query-text.ts";
+import { chooseMode, describeFailedQuestion, describeTextMode, isQuestion, type QueryEmbedder } from "./query-text.ts";
 import { bitmapOf, findNearest, type SearchContext, scoreItems } from "./search.ts";
 import { type SearchOutcome, searchUntilSettled } from "./settled-search.ts";
 import { rankByWords, type WordMatch, WordQuery } from "./word-search.ts";
@@ -52,21 +53,51 @@ export function createTextSearch(
       const mode = chooseMode(query.mode, state, embedder, { hasIndex: index !== null });
       if (mode !== "vector" && index === null) throw searchIsOff();
       if (state === null || !isQuestion(text)) return listOf([], mode);
-      const vector = mode === "text" || embedder === null ? null : await embedder.embed(text);
+      const asked = await askQuestion(query, state, mode, embedder, { hasIndex: index !== null });
+      const { vector, warning } = asked;
       const words = mode === "vector" || index === null ? null : await WordQuery.read(index, text);
       const slice = new TimeSlice(storage.environment);
       const search = { context, query, vector, model: embedder?.model, words, slice };
-      return listOf(await searchUntilSettled(query.collection, () => searchOnce(search)), mode);
+      return listOf(await searchUntilSettled(query.collection, () => searchOnce(search)), asked.mode, warning);
     },
     forget: () => index?.forget(),
   };
 }
 
 /** Not enumerable: a list of matches compares as any other list. */
-function listOf(matches: readonly TextMatch[], mode: TextSearchMode): TextMatches {
+function listOf(matches: readonly TextMatch[], mode: TextSearchMode, warning: string | null = null): TextMatches {
   const list = [...matches];
-  Object.defineProperty(list, "mode", { value: mode });
+  Object.defineProperties(list, { mode: { value: mode }, warning: { value: warning } });
   return list as readonly TextMatch[] as TextMatches;
+}
+
+interface Question {
+  readonly mode: TextSearchMode;
+  /** null: the search is by words only. */
+  readonly vector: Float32Array | null;
+  readonly warning: string | null;
+}
+
+/** A search whose mode the caller left open is by words if the embedder fails. */
+async function askQuestion(
+  { text, mode: wanted }: TextQuery,
+  state: CollectionState,
+  mode: TextSearchMode,
+  embedder: QueryEmbedder | null,
+  { hasIndex }: { readonly hasIndex: boolean },
+): Promise<Question> {
+  if (embedder === null) return { mode, vector: null, warning: null };
+  if (mode === "text") {
+    const warning = wanted === undefined ? await describeTextMode(state, embedder) : null;
+    return { mode, vector: null, warning };
+  }
+  try {
+    return { mode, vector: await embedder.embed(text), warning: null };
+  } catch (error) {
+    const isFailure = error instanceof HoldfastError && error.code === "EmbeddingFailed";
+    if (!isFailure || wanted !== undefined || !hasIndex) throw error;
+    return { mode: "text", vector: null, warning: describeFailedQuestion(embedder.model, error) };
+  }
 }
 
 interface OneSearch {
@@ -169,13 +200,15 @@ function mixRankings(
   const shares = new Map(byWords.map(({ item, share }) => [item, share]));
   const weights = hybridWeights(hasWords);
   return rankHybrid(shares, near, { weights }).map(({ key: item, score, text, vector }) => {
-    const ofVector = { name: "vector", value: vector, weight: weights.vector } as const;
     return {
       item,
       part: parts.get(item) ?? 0,
       score,
       similarity: near.get(item) ?? null,
-      signals: hasWords ? [{ name: "text", value: text, weight: weights.text }, ofVector] : [ofVector],
+      signals: [
+        ...(text > 0 ? [{ name: "text" as const, value: text, weight: weights.text }] : []),
+        ...(vector > 0 ? [{ name: "vector" as const, value: vector, weight: weights.vector }] : []),
+      ],
     };
   });
 }

@@ -150,7 +150,7 @@ async function expectPassages(
     const hits = await untilHybrid(client, () => store.memory.search(text, { limit: 100 }));
     client.expect(hits.mode === "hybrid" && hits.waiting === 0, `${hits.waiting} memories wait`);
     const vector = hits.find((hit) => hit.id === id)?.signals.find(({ name }) => name === "vector");
-    client.expect(vector !== undefined && vector.score > 0.99, `${text} has the vector score ${vector?.score}`);
+    client.expect(vector !== undefined && vector.value > 0.99, `${text} has the vector score ${vector?.value}`);
     client.expect(hits.length === memories.size, `${hits.length} memories of ${memories.size}`);
   }
 }

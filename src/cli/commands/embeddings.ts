@@ -1,8 +1,6 @@
 // holdfast embeddings: how far the embeddings of a store are, and making those that are missing.
 import type { EmbeddedKind, EmbeddingStatus, FailedEmbedding } from "../../contracts/embeddings.ts";
 import type { Command, CommandGroup, Context } from "../command-line.ts";
-import { awaitEmbeddings, describeLeft } from "../embedding-progress.ts";
-import { describeEmbeddings } from "../embedding-status.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { interruption } from "../io.ts";
@@ -34,6 +32,7 @@ const status: Command = {
   next: "holdfast embeddings run makes the embeddings that are missing.",
   run: async ({ open, output }) => {
     const { embeddings } = await open();
+    const { describeEmbeddings } = await import("../embedding-status.ts");
     const [now, failures] = [await embeddings.status(), await embeddings.failures({ limit: FAILURES_SHOWN })];
     await output.answer({ ...now, failures }, () => [
       ...(now.model === null
@@ -113,6 +112,7 @@ async function embedAll(context: Context, withParked: boolean): Promise<number> 
   const stop = interruption(io);
   try {
     const work = { kinds: KINDS, withParked, signal: stop.signal };
+    const { awaitEmbeddings, describeLeft } = await import("../embedding-progress.ts");
     const { status: end, stopped } = await awaitEmbeddings(holdfast, work, output);
     await output.clearProgress();
     const left = describeLeft(end, KINDS);

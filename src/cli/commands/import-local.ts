@@ -7,7 +7,6 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { AGENT_NAMES, AGENTS } from "../../core/agent-sessions.ts";
 import { AGENT_OPTION, agentGiven, hostAt, OPENCODE_HELP } from "../captures/agent.ts";
 import type { Command, Context } from "../command-line.ts";
-import { finishEmbedding } from "../embedding-progress.ts";
 import { EXIT } from "../exit.ts";
 import { OutputClosed, OutputFailed } from "../failure.ts";
 import { type Io, interruption } from "../io.ts";
@@ -65,7 +64,10 @@ export const importLocal: Command = {
     const stop = interruption(io);
     try {
       for (const one of agent === undefined ? AGENTS : [agent]) await importing.all(one, after, stop.signal);
-      if (holdfast !== null) await finishEmbedding(holdfast, "messages", context.output, stop.signal);
+      if (holdfast !== null) {
+        const { finishEmbedding } = await import("../embedding-progress.ts");
+        await finishEmbedding(holdfast, "messages", context.output, stop.signal);
+      }
     } finally {
       stop.release();
     }

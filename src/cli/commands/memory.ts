@@ -6,7 +6,6 @@ import type { PromotionExplanation } from "../../contracts/promotion.ts";
 import { MEMORY_VERBS } from "../../contracts/verbs/memory.ts";
 import type { Arguments, Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
-import { finishEmbedding, noteMeaning } from "../embedding-progress.ts";
 import { UsageError } from "../failure.ts";
 import { readObject, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
@@ -77,6 +76,7 @@ const add: Command = {
     const text = await readTextOperand(args.operand(0), io);
     const holdfast = await context.open({ create: true });
     const saved = await holdfast.memory.save(text, { ...readScope(args), ...readFact(args, now) });
+    const { finishEmbedding } = await import("../embedding-progress.ts");
     await finishEmbedding(holdfast, "memories", output);
     await output.answer(saved, () => [
       saved.isNew
@@ -168,6 +168,7 @@ const search: Command = {
     await output.answer({ mode, waiting, warning, hits }, () =>
       hits.length === 0 ? ["no memory has these words"] : table(hitColumns(now), hits, output.frame),
     );
+    const { noteMeaning } = await import("../embedding-progress.ts");
     await noteMeaning({ waiting, warning }, ["memory", "memories"], output);
     if (hits.length === 0) await hintScopes(context, scope);
     return undefined;
@@ -309,7 +310,7 @@ const why: Command = {
 };
 
 function promotionLines({ reason, score, needed, signals }: PromotionExplanation): readonly string[] {
-  const parts = signals.map((one) => `${one.name} ${one.score.toFixed(2)} × ${one.weight}`);
+  const parts = signals.map((one) => `${one.name} ${one.value.toFixed(2)} × ${one.weight}`);
   return [reason, `Score ${score.toFixed(2)}, needed ${needed.toFixed(2)}`, parts.join(", ")];
 }
 

@@ -4,7 +4,6 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { SearchHit, SearchOptions, SearchResults } from "../../contracts/search.ts";
 import { SEARCH_VERBS } from "../../contracts/verbs/search.ts";
 import type { Command, Context } from "../command-line.ts";
-import { noteMeaning } from "../embedding-progress.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { choiceOption, EMBEDDER_OPTION, numberOption } from "../option.ts";
@@ -72,6 +71,7 @@ export const search: Command = {
     const results = await holdfast.search(query, { ...options, ...at });
     const openings = output.json ? [] : await findOpenings(holdfast, results.hits, query);
     await output.answer(results, () => resultLines(results, openings, output));
+    const { noteMeaning } = await import("../embedding-progress.ts");
     await noteMeaning(results, ["passage", "passages"], output);
     if (results.hits.length === 0) await output.note(adviceFor(query, options, session !== undefined));
     else if (results.hits.length === options.limit)

@@ -9,7 +9,6 @@ import { VECTOR_VERBS } from "../../contracts/verbs/vectors.ts";
 import type { Command, CommandGroup, Context } from "../command-line.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readDocuments } from "../document-files.ts";
-import { finishEmbedding } from "../embedding-progress.ts";
 import { UsageError } from "../failure.ts";
 import { parseJson, readObject, readTextOperand } from "../input.ts";
 import { choiceOption, EMBEDDER_OPTION } from "../option.ts";
@@ -201,13 +200,11 @@ const search: Command = {
     };
     if (typeof query === "string") {
       const matches = await holdfast.vectors.search(query, options);
-      const { mode } = matches;
-      await output.answer({ collection, mode, matches }, () => textMatchLines(matches, output));
+      const { mode, warning } = matches;
+      await output.answer({ collection, mode, warning, matches }, () => textMatchLines(matches, output));
       if (matches.length === 0) await output.note(adviceFor(query, filter !== undefined, documents));
       else if (matches.length === options.limit) await output.note("`--limit N` shows more");
-      if (mode === "text" && (await holdfast.embeddings.status()).embedder !== null) {
-        await output.note("found by words only: this collection has no embeddings of the embedder");
-      }
+      if (warning !== null) await output.note(warning);
       return undefined;
     }
     const matches = await holdfast.vectors.search(query, options);
@@ -302,6 +299,7 @@ const add: Command = {
       const some = documents.slice(from, from + DOCUMENTS_AT_ONCE);
       ids.push(...(await (args.flag("replace") ? vectors.upsert(some, options) : vectors.add(some, options))));
     }
+    const { finishEmbedding } = await import("../embedding-progress.ts");
     await finishEmbedding(holdfast, "documents", output);
     await output.answer({ collection, ids }, () => [`${plural(ids.length, "document")} added to ${collection}`]);
     return undefined;

@@ -12,6 +12,7 @@ import {
   orElse,
   param,
   read,
+  SIGNAL,
   text,
   whole,
 } from "./vocabulary.ts";
@@ -40,6 +41,7 @@ export const SEARCH_VERBS = {
         tokens: optional(whole(1)),
         neighbours: orElse(whole(0, 20), 0),
         rerank: optional(callback<Rerank>()),
+        signal: optional(SIGNAL),
       }),
     ),
   ),

@@ -31,8 +31,8 @@ export function scoreMemory(
     frequency: confirmations / (confirmations + HALF_CONFIRMATIONS),
   };
   const names = ["importance", "recency", "frequency"] as const;
-  const signals = names.map((name) => ({ name, score: rounded(values[name]), weight: WEIGHTS[name] }));
-  const sum = signals.reduce((total, { score, weight }) => total + score * weight, 0);
+  const signals = names.map((name) => ({ name, value: rounded(values[name]), weight: WEIGHTS[name] }));
+  const sum = signals.reduce((total, { value, weight }) => total + value * weight, 0);
   return { score: Math.round(sum * UNIT) + (isInBlock ? HELD_BONUS : 0), signals };
 }
 

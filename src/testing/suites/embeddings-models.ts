@@ -10,6 +10,28 @@ const DOCUMENTS = IDS.map((id) => ({ id, content: id }));
 
 export const embeddingModelCases: readonly Case[] = [
   prove(
+    "EM6 what a new embedder has to embed counts as soon as the store is open with it",
+    ["another"],
+    async (given) => {
+      const [first, second] = [createTestEmbedder(), createTestEmbedder("test/b@4")];
+      const before = await given.another({ embedder: first });
+      await before.vectors.add([{ id: "one", content: "one" }]);
+      await before.memory.save("Ada drinks tea");
+      await before.embeddings.wait();
+      await before.close();
+      second.hold();
+      const hf = await given.another({ embedder: second });
+      const { model, kinds } = await hf.embeddings.status();
+      assert.deepEqual([model, kinds.documents.pending, kinds.memories.pending], [second.id, 1, 1]);
+      const { mode, waiting } = await hf.memory.search("tea");
+      assert.deepEqual([mode, waiting], ["text", 1]);
+      second.release();
+      await hf.embeddings.wait();
+      assert.equal((await hf.memory.search("tea")).waiting, 0);
+    },
+  ),
+
+  prove(
     "EM6 another embedder embeds everything again; the old embeddings answer meanwhile",
     ["another", "check"],
     async (given) => {

@@ -216,7 +216,7 @@ const raceCases: readonly Case[] = [
         const hits = await searching;
         assert.ok(hits.some(({ content }) => content === "Ada has a puppy"));
         if (query !== "puppy") assert.ok(!hits.some(({ content }) => content.includes("banana")), query);
-        const recency = hits.map(({ signals }) => present(signals.find(({ name }) => name === "recency")).score);
+        const recency = hits.map(({ signals }) => present(signals.find(({ name }) => name === "recency")).value);
         assert.ok(Math.min(...recency) > 0.9, "all of them are new");
       }
     }

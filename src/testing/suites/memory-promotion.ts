@@ -283,9 +283,9 @@ export const promotionCases: readonly Case[] = [
       ["facts", false, 0.8, 0.5],
     );
     assert.deepEqual(explained.signals, [
-      { name: "importance", score: 1, weight: 0.5 },
-      { name: "recency", score: 1, weight: 0.2 },
-      { name: "frequency", score: 0, weight: 0.3 },
+      { name: "importance", value: 1, weight: 0.5 },
+      { name: "recency", value: 1, weight: 0.2 },
+      { name: "frequency", value: 0, weight: 0.3 },
     ]);
     assert.match(await because(crowded.id), /no room/);
     assert.match(await because(weak.id), /score is too low/);

@@ -21,7 +21,7 @@ export const memorySearchCases: readonly Case[] = [
         signals.map(({ name }) => name),
         ["text", "recency"],
       );
-      const [text, recency] = signals.map((one) => one.score);
+      const [text, recency] = signals.map((one) => one.value);
       assert.ok(Math.abs(score - (text ?? 0) * (0.85 + 0.15 * (recency ?? 0))) < 1e-5);
     }
     assert.equal((await memory.search("ada tea", { limit: 1 })).length, 1);
@@ -64,7 +64,7 @@ export const memorySearchCases: readonly Case[] = [
     // A fact whose words match better is before a recent one.
     assert.deepEqual(contents(await memory.search("old meeting Bob")), both.toReversed());
     const [hit] = await memory.search("new meeting", { limit: 1 });
-    assert.ok((hit?.signals[1]?.score ?? 0) > 0.97);
+    assert.ok((hit?.signals[1]?.value ?? 0) > 0.97);
   }),
 
   prove("ME12 at, from and to find what held then", ["memory", "clock"], async ({ memory, clock }) => {
