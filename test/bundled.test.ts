@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { type BuildOptions, build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { installPackage, packPackage, run } from "./packed.ts";
+import { packPackage, run, unpackPackage } from "./packed.ts";
 
 const scratch = fs.mkdtempSync(path.join(tmpdir(), "holdfast-bundled-"));
 const project = path.join(scratch, "project");
@@ -60,7 +60,7 @@ const FORMATS: readonly (readonly [string, BuildOptions])[] = [
 ];
 
 beforeAll(async () => {
-  installPackage(project, await packPackage(scratch));
+  unpackPackage(project, await packPackage(scratch));
   fs.writeFileSync(path.join(project, "app.mjs"), APP);
 }, 300_000);
 

@@ -17,7 +17,7 @@ import { withAgents } from "./agents/agents.ts";
 import { startMachines } from "./agents/machine.ts";
 import { postgresUrl } from "./engines.ts";
 import { type FakeAnswer, type FakeModels, type FakeRequest, type FakeScript, startFakeModels } from "./fake-models.ts";
-import { installPackage, packPackage, run } from "./packed.ts";
+import { packPackage, run, unpackPackage } from "./packed.ts";
 import { firstMissing, printsOf } from "./prints.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 
@@ -29,7 +29,7 @@ const project = path.join(scratch, "project");
 const LINKED = ["@ai-sdk/openai", "@anthropic-ai/sdk", "@types/node", "openai", "postgres", "zod"];
 
 beforeAll(async () => {
-  installPackage(project, await packPackage(scratch));
+  unpackPackage(project, await packPackage(scratch));
   fs.cpSync(examples, project, { recursive: true });
   for (const name of LINKED) link(path.join(root, "node_modules", name), name);
   const agents = installedAgents();

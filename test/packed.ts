@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { COMPILED } from "./compiled.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 /** Longer than any build takes on a busy machine. */
@@ -16,11 +17,15 @@ export interface Output {
   readonly stderr: string;
 }
 
-/** The environment of a user's shell, with that Node first in the PATH: without the settings of `npm test`. */
+/**
+ * The environment of a user's shell, with that Node first in the PATH: without the settings of `npm test`, but with its compiled
+ * code, because npm and the compilers are started often.
+ */
 function userEnvironment(cwd: string, node = process.execPath): Record<string, string> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|VITEST|FORCE_COLOR)/.test(name));
   return {
     ...Object.fromEntries(inherited.map(([name, value = ""]) => [name, value])),
+    ...COMPILED,
     PATH: [path.dirname(node), process.env.PATH].join(path.delimiter),
     npm_config_cache: path.join(path.dirname(cwd), "npm-cache"),
     npm_config_update_notifier: "false",
@@ -106,9 +111,21 @@ export function buildCopy(folder: string): string {
   return copy;
 }
 
+/** Makes the folder a project that has the package and nothing else, without npm: what npm installs, package.test.ts tests. */
+export function unpackPackage(project: string, tarball: string): void {
+  const installed = path.join(project, "node_modules", "holdfast");
+  fs.mkdirSync(installed, { recursive: true });
+  writeManifest(project);
+  succeed(project, "tar", "-xzf", tarball, "--strip-components=1", "-C", installed);
+}
+
+function writeManifest(project: string): void {
+  fs.writeFileSync(path.join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+}
+
 /** Makes the folder a project that has installed the package, and nothing else. */
 export function installPackage(project: string, tarball: string): void {
   fs.mkdirSync(project, { recursive: true });
-  fs.writeFileSync(path.join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+  writeManifest(project);
   succeed(project, "npm", "install", "--offline", "--ignore-scripts", "--omit=peer", tarball);
 }
