@@ -167,12 +167,12 @@ async function checkStore(run: CheckRun, mode: CheckReport["mode"]): Promise<Che
     checkTasks,
     checkAgents,
     checkBlocks,
-    checkMemories,
     checkStoreChecksums,
   ]) {
     await checkPart(run, [], (reporter) => check(storage, reporter));
   }
-  await checkPart(run, [], (reporter) => checkVectors(storage, blobs, reporter));
+  await checkPart(run, [], (reporter) => checkVectors(storage, blobs, reporter, progress.count));
+  await checkPart(run, [], (reporter) => checkMemories(storage, reporter, progress.count));
   progress.report();
   await checkIndexes(run, mode);
   progress.begin("blobs");

@@ -13,10 +13,15 @@ import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 type MemoryRow = Queries["check.memories"]["row"];
 type ChangeRow = Queries["check.memoryChanges"]["row"];
 
-export async function checkMemories(storage: Storage, reporter: IssueReporter): Promise<void> {
+export async function checkMemories(
+  storage: Storage,
+  reporter: IssueReporter,
+  count: (what: string, n?: number) => void,
+): Promise<void> {
   for await (const row of rowsOf<MemoryRow>((last) =>
     storage.query("check.memories", { after: last?.no ?? BEFORE_ALL, limit: PAGE }),
   )) {
+    count("memories");
     checkMemory(reporter, row);
     await checkFields(storage, reporter, row);
   }

@@ -41,11 +41,17 @@ interface CollectionCheck {
   readonly found: Finding[];
 }
 
-export async function checkVectors(storage: Storage, blobs: BlobReader, reporter: IssueReporter): Promise<void> {
+export async function checkVectors(
+  storage: Storage,
+  blobs: BlobReader,
+  reporter: IssueReporter,
+  count: (what: string, n?: number) => void,
+): Promise<void> {
   const payloads = { read: ({ sha256 }: StoredPayload) => readBlob(blobs, sha256) };
   for await (const row of rowsOf<CheckedCollectionRow>((last) =>
     storage.query("check.collections", { after: last?.no ?? BEFORE_ALL, limit: PAGE }),
   )) {
+    if (row.counted > 0 && passageKindOf(row.name) === null) count("documents", row.counted);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const found: Finding[] = [];
       const before = attempt === 1 ? row : (await storage.query("check.collection", { no: row.no }))[0];

@@ -1,8 +1,9 @@
 // Documents as `holdfast vectors add` takes them: JSON lines, text files, standard input, or a text in the argument itself.
+
 import { stat } from "node:fs/promises";
 import * as path from "node:path";
+import { HoldfastError } from "../contracts/errors.ts";
 import type { DocumentInput } from "../contracts/vectors.ts";
-import { UsageError } from "./failure.ts";
 import { readObject, readTextFile, readTextOperand } from "./input.ts";
 import type { Io } from "./io.ts";
 
@@ -28,10 +29,12 @@ async function readOperand(operand: string, io: Io, isWhole: boolean): Promise<r
   if (await isThere(path.resolve(io.cwd, operand))) return parseText(await readTextFile(operand, io), operand, isWhole);
   // A single word is rather the name of a file that is missing.
   if (/\s/.test(operand.trim())) return [{ content: operand }];
-  throw new UsageError(
-    `there is no file ${operand}; a text is written with spaces, 'Green tea is brewed below 80 °C', and a document with more ` +
-      `than a text as JSON, '{"content": "tea"}'`,
-  );
+  throw new HoldfastError("NotFound", `there is no file ${operand}`, {
+    hint:
+      "a text is written with spaces, 'Green tea is brewed below 80 °C', and a document with more than a text as JSON, " +
+      `'{"content": "tea"}'`,
+    details: { file: operand },
+  });
 }
 
 async function isThere(file: string): Promise<boolean> {

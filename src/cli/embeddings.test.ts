@@ -95,3 +95,39 @@ test("EM12 only embeddings adopt switches a store to another embedder", async ()
   expect([adopted.code, JSON.parse(adopted.stdout).model]).toEqual([EXIT.error, "openai/other@4"]);
   expect((await cli("embeddings", "adopt", ...toy())).code).toBe(EXIT.ok);
 });
+
+test("CK check counts documents and memories", async () => {
+  const store = path.join(cwd, "counted.db");
+  await cli("init", "--store", store);
+  await cli("memory", "add", "Ada drinks tea", "--store", store);
+  await cli("vectors", "add", "notes", "green tea", "black tea", "--store", store);
+  expect((await cli("check", "--store", store)).stdout).toMatch(/2 documents, 1 memory/);
+});
+
+test("mistakes of searches and memories are named", async () => {
+  const usages = [
+    [["search", "tea", "--since", "yesterday"], "12h, 3d or 2026-11-01"],
+    [["memory", "add", "tea", "--from", "2026-02-01", "--to", "2026-01-01"], "--to must be later than --from"],
+  ] as const;
+  for (const [argv, says] of usages) {
+    const { code, stderr } = await cli(...argv);
+    expect([code, stderr]).toEqual([EXIT.usage, expect.stringContaining(says)]);
+  }
+  expect((await cli("search", "flamingoz*")).stderr).toContain("(flami*)");
+  await cli("memory", "add", "Ada drinks tea", "--agent", "plain");
+  const { stderr } = await cli("memory", "promote", "--agent", "plain");
+  expect(stderr).toMatch(/mem_\w+: The agent has no block facts .*hf\.agents\.saveBlocks/);
+  const hf = await open(path.join(cwd, "holdfast.db"));
+  const today = new Date() as unknown as number;
+  await expect(hf.search("tea", { since: today })).rejects.toThrow("date.getTime()");
+  await expect(hf.search("tea", { since: 2, until: 1 })).rejects.toThrow("since must be at most until");
+  await expect(hf.memory.search("tea", { from: 2, to: 1 })).rejects.toThrow("from must be at most to");
+  await expect(hf.search("tea", { limit: 100_000 })).rejects.toThrow(
+    "limit is 100000, more than 1000 (the limit page)",
+  );
+  const home = { agent: "plain", subject: "Ada", attribute: "home" };
+  const old = await hf.memory.save("Rome", home);
+  await hf.memory.save("Oslo", home);
+  await expect(hf.memory.pin(old.id, { agent: "plain" })).rejects.toMatchObject({ code: "Conflict" });
+  await hf.close();
+});

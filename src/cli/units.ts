@@ -29,6 +29,7 @@ const NOUNS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   branches: ["branch", "branches"],
   deletedSessions: ["deleted session", "deleted sessions"],
   inherited: ["message that forks inherit", "messages that forks inherit"],
+  memories: ["memory", "memories"],
   partialSessions: ["partial session", "partial sessions"],
   state: ["value of state", "values of state"],
 };

@@ -6,7 +6,7 @@ import type { JsonableObject, JsonObject, Page, PageOptions } from "./json.ts";
 import type { MetadataFilter } from "./metadata-filter.ts";
 import type { Promotions } from "./promotion.ts";
 
-/** Whose memories a call is about. What is left out narrows: without an agent, only memories that belong to no agent. */
+/** Whose memories a call is about. Without an agent, it is about the memories that belong to no agent, and no others. */
 export interface MemoryScope {
   /** Default: "default". */
   readonly namespace?: string;
@@ -205,8 +205,8 @@ export interface Memories extends Promotions {
   /**
    * The memories of the scope that match best, best first. The query may have "phrases", prefix*, -words, kind:word and
    * subject:"a name". With an embedder the search is hybrid: it also finds the memories that are nearest in meaning, at most 200, or
-   * four times the limit. Empty if no word of the query is in a memory, and no memory that the options allow has a vector; no other
-   * threshold leaves a memory out.
+   * four times the limit. Empty if no word of the query is in a memory, and no memory that the options allow has a vector: no score
+   * is too low.
    */
   search(query: string, options?: MemorySearchOptions): Promise<MemoryHits>;
   /** Also a memory that was superseded. null if the scope has no such memory, or it has expired. */

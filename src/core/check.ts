@@ -7,7 +7,7 @@ import { encodeText, fromRef } from "./bytes.ts";
 import { suggestNames } from "./distance.ts";
 
 export function limitExceeded(limit: LimitName, what: string, actual: number): HoldfastError {
-  return new HoldfastError("LimitExceeded", `${what} is ${actual}; the limit ${limit} is ${LIMITS[limit]}`, {
+  return new HoldfastError("LimitExceeded", `${what} is ${actual}, more than ${LIMITS[limit]} (the limit ${limit})`, {
     details: { limit, max: LIMITS[limit], actual },
   });
 }
@@ -22,7 +22,17 @@ function describe(value: unknown): string {
   if (isList(value)) return "an array";
   if (value === undefined || typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value === "string") return value.length > 40 ? "that text" : JSON.stringify(value);
+  if (isDate(value)) return "a Date: give its epoch milliseconds, date.getTime()";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** A revoked proxy refuses the question. */
+function isDate(value: unknown): boolean {
+  try {
+    return value instanceof Date;
+  } catch {
+    return false;
+  }
 }
 
 /** An id is any well-formed Unicode text without NUL, of 1 to idBytes bytes. */

@@ -6,6 +6,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { TextLanguage } from "../contracts/text-index.ts";
 import type { MEMORY_VERBS } from "../contracts/verbs/memory.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
+import { invalid } from "../core/check.ts";
 import { jsonObject } from "../core/decode.ts";
 import { matchesFilter, type ParsedFilter, parseFilter } from "../core/metadata-filter.ts";
 import { findItems } from "../core/metadata-index.ts";
@@ -49,6 +50,8 @@ export async function searchMemories(
   options: SearchOptions,
 ): Promise<MemoryHits> {
   const filter = parseFilter(options.filter);
+  const { from = 0, to = Number.MAX_SAFE_INTEGER } = options;
+  if (from > to) throw invalid("from", "at most to", from);
   const scope = await findScope(storage, options);
   if (scope === null) return memoryHits([], { mode: meaning === null ? "text" : "hybrid", waiting: 0, warning: null });
   const parsed = parseQuery(text, MEMORY_FIELDS);

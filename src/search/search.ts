@@ -6,6 +6,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { TextLanguage } from "../contracts/text-index.ts";
 import { SEARCH_VERBS } from "../contracts/verbs/search.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { invalid } from "../core/check.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { type MeaningSearch, questionOf, readMeaning } from "../embeddings/query-vector.ts";
@@ -74,6 +75,8 @@ async function searchMessages(
   const parsed = parseQuery(text, FILTER_FIELDS);
   const query = toIndexQuery(parsed, language);
   checkQueryTerms(query);
+  const { since = 0, until = Number.MAX_SAFE_INTEGER } = options;
+  if (since > until) throw invalid("since", "at most until", since);
   const { session, rewound, neighbours, rerank, tokens, signal } = options;
   const shown = session === undefined ? shownAnywhere(storage, rewound) : await shownIn(storage, session, rewound);
   const question = meaning === null ? "" : questionOf(text, parsed);

@@ -84,7 +84,7 @@ export function archivalTools(
           ...(start_datetime === undefined ? {} : { from: readTime(start_datetime, "start_datetime") }),
           ...(end_datetime === undefined ? {} : { to: readTime(end_datetime, "end_datetime", true) + 1 }),
         });
-        return showHits(hits);
+        return showHits(hits, tags);
       },
     }),
   };
@@ -129,7 +129,10 @@ function tagFilter(tags: readonly string[], isAll: boolean): MetadataFilter {
   return isAll ? { and: each } : { or: each };
 }
 
-function showHits(hits: readonly MemoryHit[]): string {
+function showHits(hits: readonly MemoryHit[], tags: readonly string[]): string {
+  if (hits.length === 0 && tags.length > 0) {
+    return `No fact with the tags ${tags.map((tag) => JSON.stringify(tag)).join(", ")} has these words. Search without tags.`;
+  }
   if (hits.length === 0) return "No fact in your archival memory has these words. Try other words, or fewer.";
   const shown = hits.map(({ id, kind, content, validFrom, score }, i) => {
     return `${i + 1}. ${id} (${inLine(kind)}, ${printTime(validFrom)}, score ${score.toFixed(2)})\n${quoteText(content)}`;

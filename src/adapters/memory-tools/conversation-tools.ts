@@ -1,6 +1,7 @@
 // Tools with which an agent looks back at its conversations: by words, and by dates.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { ContentBlock, Message, Role } from "../../contracts/messages.ts";
+import type { SearchHit } from "../../contracts/search.ts";
 import { inLine, quoteText } from "../../core/quoted-text.ts";
 import { type AgentTool, declareTool } from "./agent-tool.ts";
 import { printTime, readTime, timeField } from "./tool-times.ts";
@@ -55,13 +56,16 @@ export function conversationTools(
       run: async ({ query, roles = [], limit = MESSAGES, start_date, end_date }) => {
         const others = roles.length === 0 ? [] : ROLES.filter((role) => !roles.includes(role));
         // In front of the query, which may have a quotation mark without an end.
-        const { hits } = await hf.search([...others.map((role) => `-role:${role}`), query].join(" "), {
+        const filters = [...others.map((role) => `-role:${role}`), ...MEMORY_TOOLS.map((name) => `-tool:${name}`)];
+        const found = await hf.search([...filters, query].join(" "), {
           agent,
-          limit,
+          // Some are results of memory tools, or only beside a message with the words.
+          limit: limit * SEARCHED_SHARE,
           ...(session === undefined ? {} : { session: { session } }),
           ...(start_date === undefined ? {} : { since: readTime(start_date, "start_date") }),
           ...(end_date === undefined ? {} : { until: readTime(end_date, "end_date", true) }),
         });
+        const hits = (await leaveOutTools(hf.history, found.hits)).slice(0, limit);
         if (hits.length === 0) return "No message has these words. Try other words, or fewer.";
         return showMessages(
           "best first",
@@ -71,7 +75,7 @@ export function conversationTools(
     }),
     conversation_search_date: declareTool({
       name: "conversation_search_date",
-      description: "Shows messages of your conversations between two dates, oldest first.",
+      description: "Shows the latest messages of your conversations between two dates, oldest first.",
       fields: {
         start_date: timeField("The time of the first message"),
         end_date: timeField("The time of the last message"),
@@ -79,15 +83,61 @@ export function conversationTools(
       },
       run: async ({ start_date, end_date, limit = MESSAGES }) => {
         const range = { since: readTime(start_date, "start_date"), until: readTime(end_date, "end_date", true), limit };
-        const messages = await readBetween(hf.history, owner, range);
-        if (messages.length === 0) return "There is no message between these dates.";
+        const latest = await readBetween(hf.history, owner, { ...range, limit: limit + 1 });
+        const messages = latest.slice(-limit);
+        const [first] = messages;
+        if (first === undefined) return "There is no message between these dates.";
+        const more = `the latest ${limit}, oldest first. There are more: set end_date to ${printTime(first.at)} for those before`;
         return showMessages(
-          "oldest first",
+          latest.length > limit ? more : "oldest first",
           messages.map((message) => ({ ...message, text: textOf(message.content) })),
         );
       },
     }),
   };
+}
+
+/** The tools by which agents use their memory: what they call and get with them says nothing new. */
+const MEMORY_TOOLS = [
+  "archival_memory_insert",
+  "archival_memory_search",
+  "conversation_search",
+  "conversation_search_date",
+  "core_memory_append",
+  "core_memory_replace",
+  "memory_insert",
+  "memory_replace",
+  "memory_rethink",
+  "memory",
+] as const;
+
+/** Hits that are searched for each one that is wanted. */
+const SEARCHED_SHARE = 3;
+/** How far before a result of a tool its call is. */
+const CALL_DISTANCE = 50;
+
+/** Without results of memory tools, and without messages that only have a neighbour with the words. */
+async function leaveOutTools(history: Holdfast["history"], hits: readonly SearchHit[]): Promise<readonly SearchHit[]> {
+  const kept: SearchHit[] = [];
+  for (const hit of hits) {
+    const isOwn = hit.snippet.highlights.length > 0 || hit.signals.some(({ name }) => name === "vector");
+    if (isOwn && !(await isMemoryResult(history, hit))) kept.push(hit);
+  }
+  return kept;
+}
+
+async function isMemoryResult(history: Holdfast["history"], { session, seq, role }: SearchHit): Promise<boolean> {
+  if (role !== "tool" && role !== "user") return false;
+  const before = Math.max(0, seq - CALL_DISTANCE);
+  const messages = await history.session(session, { after: before, limit: seq - before });
+  const blocks = messages.flatMap((message) => message.content.map((block) => ({ block, seq: message.seq })));
+  const results = blocks.flatMap((one) =>
+    one.seq === seq && one.block.type === "tool_result" ? [one.block.toolUseId] : [],
+  );
+  return blocks.some(
+    ({ block }) =>
+      block.type === "tool_use" && results.includes(block.id) && MEMORY_TOOLS.some((name) => name === block.name),
+  );
 }
 
 interface TimeRange {

@@ -149,6 +149,24 @@ describeOnEachStore("conversation tools", (store) => {
     });
   });
 
+  test("AT5 a search finds neither calls nor results of memory tools", async () => {
+    const { hf } = store();
+    const at = { session: "asks", agent: "asks" };
+    await say("asks", "asks", "user", "My kayak is green");
+    await hf.history.append(at, {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "call", name: "conversation_search", input: { query: "kayak" } }],
+    });
+    await hf.history.append(at, {
+      role: "tool",
+      content: [{ type: "tool_result", toolUseId: "call", content: "Messages: > My kayak is green" }],
+    });
+    await say("asks", "asks", "assistant", "It is green");
+    const { conversation_search: search } = memoryTools(hf, { agent: "asks" });
+    const shown = await search.execute({ query: "kayak" });
+    expect(shown.match(/^> .*$/gm)).toEqual(["> My kayak is green"]);
+  });
+
   test("AT5 messages between two dates come oldest first, of all sessions or of one", async () => {
     const { hf } = store();
     const sent = [];
@@ -163,7 +181,10 @@ describeOnEachStore("conversation tools", (store) => {
     const numbers = (text: string) => [...text.matchAll(/> message (\d)/g)].map(([, n]) => n);
     expect(numbers(await everywhere.execute(range))).toEqual(["1", "2", "3", "4"]);
     expect(await everywhere.execute(range)).toMatch(/> \[result\] 12$/);
-    expect(numbers(await everywhere.execute({ ...range, limit: 3 })), "the latest").toEqual(["3", "4"]);
+    const latest = await everywhere.execute({ ...range, limit: 3 });
+    expect(numbers(latest), "the latest").toEqual(["3", "4"]);
+    expect(latest).toMatch(/the latest 3, oldest first\. There are more: set end_date to \d{4}-/);
+    expect(await everywhere.execute({ ...range, limit: 5 })).not.toContain("There are more");
     const { conversation_search_date: inOne } = memoryTools(hf, { agent: "dated", session: "d1" });
     expect(numbers(await inOne.execute(range))).toEqual(["1", "3"]);
     expect(numbers(await inOne.execute({ ...range, limit: 1 }))).toEqual(["3"]);

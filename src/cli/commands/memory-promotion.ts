@@ -1,8 +1,10 @@
 // holdfast memory promote, pin, unpin: which memories of an agent are lines of its core blocks.
+import type { Memories } from "../../contracts/memory.ts";
 import type { PromotionReport, PromotionScope } from "../../contracts/promotion.ts";
 import type { Arguments, Command, Context } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
 import { needMemory, readScope, SCOPE_OPTIONS } from "../memories.ts";
+import type { Output } from "../output.ts";
 import { type Column, table } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { plural } from "../units.ts";
@@ -72,9 +74,27 @@ export const promote: Command = {
     const { memory } = await context.open();
     const report = await (undo ? memory.undoPromotion(scope) : memory.promote({ ...scope, dryRun }));
     await output.answer({ ...report, dryRun }, () => reportLines(report, dryRun, context));
+    const { promoted, demoted, kept } = report;
+    if (!undo && promoted.length + demoted.length + kept === 0) await noteReason(memory, scope, output);
     return undefined;
   },
 };
+
+/** Why none of the memories is in a block: what is said of the newest one. */
+async function noteReason(memory: Memories, scope: PromotionScope, output: Output): Promise<void> {
+  const { items } = await memory.list({ ...scope, limit: 1 });
+  const [newest] = items;
+  if (newest === undefined) {
+    await output.note("the agent has no memories in this scope; `holdfast memory add TEXT --agent A` saves one");
+    return;
+  }
+  const { reason } = await memory.explainPromotion(newest.id, scope);
+  const isWithoutBlock = reason.startsWith("The agent has no block");
+  const advice = isWithoutBlock
+    ? 'Programs make blocks: `hf.agents.saveBlocks(agent, [{ label: "facts", value: "" }])`'
+    : "`holdfast memory why ID --agent A` explains each memory";
+  await output.note(safe`${newest.id}: ${reason} ${advice}`);
+}
 
 function reportLines(report: PromotionReport, dryRun: boolean, { output }: Context): string[] {
   const { promoted, demoted, kept, blocks } = report;

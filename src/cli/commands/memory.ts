@@ -101,6 +101,11 @@ function readFact(args: Arguments, now: number): NonNullable<Parameters<Memories
   if (ttl !== undefined) fact.ttlMs = parseDuration(ttl, "--ttl");
   if (from !== undefined) fact.validFrom = readTime(from, "--from", now);
   if (to !== undefined) fact.validTo = readTime(to, "--to", now);
+  if (typeof fact.validTo === "number" && fact.validTo <= Number(fact.validFrom ?? now)) {
+    throw new UsageError(
+      `--to must be later than --from${from === undefined ? ", which is now if it is not given" : ""}`,
+    );
+  }
   if (metadata !== undefined) fact.metadata = readObject(metadata, "--metadata");
   const source = readSource(args);
   if (source !== undefined) fact.source = source;

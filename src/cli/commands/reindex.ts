@@ -9,17 +9,17 @@ const LANGUAGE = REINDEX_VERBS.reindex.params[0].schema.fields.language;
 
 export const reindex: Command = {
   name: "reindex",
-  summary: "make the text index of all messages anew",
+  summary: "make the text indexes of messages, memories and documents anew",
   usage: ["reindex [--language LANGUAGE]"],
   description:
-    "Makes the index that holdfast search reads anew from the stored messages. Searches go on meanwhile. Use it when the checker or a " +
-    "search says that the index is damaged, or to change the language whose words are stemmed. Otherwise the index keeps " +
-    "itself: it is written in the background, and the first search finds what it lacks.",
+    "Makes the indexes of messages, memories and documents, which searches read, anew from the stored texts. Searches go on " +
+    "meanwhile. Use it when the checker or a search says that the index is damaged, or to change the language whose words are " +
+    "stemmed. Otherwise the index keeps itself: it is written in the background, and the first search finds what it lacks.",
   options: {
     language: {
       ...choiceOption(LANGUAGE),
       value: "LANGUAGE",
-      summary: `the language of the messages: ${LANGUAGE.of.join(", ")}`,
+      summary: `the language of the texts: ${LANGUAGE.of.join(", ")}`,
     },
   },
   operands: [],

@@ -112,6 +112,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?$/;
 
 /** How long ago, or a date or time in UTC. */
 function readTime(text: string, option: string): number {
+  if (!/^\d/.test(text)) throw new UsageError(`${option} takes a time such as 12h, 3d or 2026-11-01, not "${text}"`);
   if (!/^\d{4}-/.test(text)) return Math.max(0, Date.now() - parseDuration(text, option));
   const at = DATE.test(text) ? Date.parse(text.length > 10 && !text.endsWith("Z") ? `${text}Z` : text) : Number.NaN;
   if (Number.isNaN(at)) throw new UsageError(`${option} takes a time such as 12h, 3d or 2026-11-01, not "${text}"`);
@@ -217,7 +218,9 @@ function adviceFor(query: string, options: Options, isOneSession: boolean): stri
     ...(isOneSession || filters.length > 0
       ? [`Leave out ${[...(isOneSession ? ["session"] : []), ...filters].map((name) => `--${name}`).join(", ")}`]
       : []),
-    ...(words.length > 0 ? [`try other words, or the beginning of one (${words[0]?.slice(0, 5) ?? ""}*)`] : []),
+    ...(words.length > 0
+      ? [`try other words, or the beginning of one (${words[0]?.replace(/\*$/, "").slice(0, 5) ?? ""}*)`]
+      : []),
     ...(options.rewound === true ? [] : ["search what was rewound too with --rewound"]),
     "or add this machine's coding sessions with `holdfast import-local`",
   ].join("; ");

@@ -59,7 +59,7 @@ test("a mistake is named, with what to do", async () => {
     [["add", "named", '{"content":"b","embedding":[1,2]}'], EXIT.refused, 'pass --model "m-1"'],
     [["search", "other", '["1"]'], EXIT.usage, "list of numbers"],
     [["search", "other", "[1,"], EXIT.usage, "is not JSON"],
-    [["add", "other", "notes.txt"], EXIT.usage, "there is no file notes.txt"],
+    [["add", "other", "notes.txt"], EXIT.notFound, "there is no file notes.txt"],
     [["search", "missing", "[1]"], EXIT.notFound, "`holdfast vectors` lists all collections"],
     [["search", "other", "[1, 2]", "--filter", '{"a":{"like":1}}'], EXIT.usage, "eq, ne, in"],
     [["show", "other", "b"], EXIT.notFound, 'no document "b"'],

@@ -246,7 +246,9 @@ function adviceFor(query: string, hasFilter: boolean, documents: number): string
   const word = query.split(/\s+/).find((one) => /^[\p{L}\p{N}]/u.test(one)) ?? "";
   return [
     ...(hasFilter ? ["leave out --filter"] : []),
-    word === "" ? "name a word that is to be found" : `try other words, or the beginning of one (${word.slice(0, 5)}*)`,
+    word === ""
+      ? "name a word that is to be found"
+      : `try other words, or the beginning of one (${word.replace(/\*$/, "").slice(0, 5)}*)`,
   ].join("; ");
 }
 

@@ -320,6 +320,12 @@ export async function setPin(
     const tracked = situation?.memories.find(({ row }) => row.id === id);
     if (no === null || situation === null || tracked === undefined) throw noMemory(scope, id);
     if (tracked.isPinned === isPinned) return { answer: false };
+    if (isPinned && tracked.row.superseded_by !== null) {
+      throw new HoldfastError("Conflict", `memory ${id} was superseded, and no promotion puts it into a block`, {
+        hint: `Pin ${tracked.row.superseded_by}, which took its place, or bring the memory back with memory.undo() first.`,
+        details: { memory: id, supersededBy: tracked.row.superseded_by },
+      });
+    }
     const writes = changeRows(tracked.row, [isPinned ? "pinned" : "unpinned"], situation.at, null);
     return { commit: { guards: [scopeGuard(no), versionGuard(tracked.row)], writes }, answer: () => true };
   });
