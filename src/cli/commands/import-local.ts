@@ -48,7 +48,7 @@ export const importLocal: Command = {
       does: "import Claude Code's sessions of this month",
     },
     {
-      command: "holdfast import-local --embedder openai:http://127.0.0.1:11434/v1#nomic-embed-text",
+      command: "holdfast import-local --embedder openai:http://127.0.0.1:11434/v1#bge-m3",
       does: "and embed them, so that search finds them by meaning too",
     },
   ],
