@@ -37,7 +37,7 @@ test("the commands of README run as printed", async () => {
     R: "run-1",
     ID: SESSION,
   };
-  // These take their time, or a program that is not here, and have tests of their own.
+  // These take their time, or a program or a server that is not here, and have tests of their own.
   const commands = listed().filter((command) => !/^(demo$|worker |run |embeddings run)/.test(command));
   expect(commands.length).toBeGreaterThan(20);
   for (const command of commands) {
