@@ -23,7 +23,7 @@ import { claimRequest } from "./claim.ts";
 import { sweepClaims } from "./claim-sweep.ts";
 import type { OpenClaims } from "./open-claims.ts";
 import { removeCaptures } from "./remove.ts";
-import { captureOf, existingCapture, liveCapture, manifestOf, readFile, storedCapture } from "./rows.ts";
+import { captureOf, existingCapture, manifestOf, readFile, readUnreplaced, storedCapture } from "./rows.ts";
 import { type Basis, type CaptureContext, saveCapture } from "./save.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -75,9 +75,10 @@ export function createCaptures(options: CapturesOptions): Captures {
       return row === undefined ? null : captureOf(row);
     },
     list: (filter) => list(storage, filter),
-    files: async (id) => (await manifestOf(payloads, await liveCapture(storage, id))).files,
+    files: async (id) => (await readUnreplaced(storage, id, (row) => manifestOf(payloads, row))).files,
     read: (id, path) => read(context, id, path),
-    getBundle: async (id) => createBundle(payloads, await manifestOf(payloads, await liveCapture(storage, id))),
+    getBundle: (id) =>
+      readUnreplaced(storage, id, async (row) => createBundle(payloads, await manifestOf(payloads, row))),
     putBundle: async (bundle, capture) => {
       const input = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
       const found = await readCaptureBundle(bundle);
@@ -140,9 +141,20 @@ async function list(storage: Storage, input: ValuesOf<typeof CAPTURE_VERBS.list>
   });
 }
 
+/** All of one generation: once a piece is out, a save that replaces the file makes the read fail. */
 async function* read({ storage, payloads }: CaptureContext, id: string, path: string): AsyncGenerator<Uint8Array> {
-  const { files } = await manifestOf(payloads, await liveCapture(storage, id));
-  yield* readFile(payloads, id, files, path);
+  const first = await readUnreplaced(storage, id, async (row) => {
+    const { files } = await manifestOf(payloads, row);
+    const pieces = readFile(payloads, id, files, path);
+    return { pieces, ...(await pieces.next()) };
+  });
+  if (first.done === true) return;
+  try {
+    yield first.value;
+    yield* first.pieces;
+  } finally {
+    await first.pieces.return(undefined);
+  }
 }
 
 /** The session of the basis; without a basis, one that is named after the agent's session, with a number if that name is not free. */

@@ -68,6 +68,32 @@ export async function manifestOf(payloads: Payloads, row: CaptureRow): Promise<M
   return manifest;
 }
 
+/**
+ * Runs a read of the capture again if another save has replaced what it read meanwhile: the blobs of the former generation are gone
+ * with it. `read` gets the capture as it is now.
+ */
+export async function readUnreplaced<T>(
+  storage: Storage,
+  id: string,
+  read: (row: CaptureRow) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const row = await liveCapture(storage, id);
+    try {
+      return await read(row);
+    } catch (error) {
+      if (!(await isReplaced(storage, row, error))) throw error;
+    }
+  }
+}
+
+/** Whether the error says that bytes are gone which the capture no longer names. */
+async function isReplaced(storage: Storage, { id, generation }: CaptureRow, error: unknown): Promise<boolean> {
+  if (!(error instanceof HoldfastError) || error.code !== "BlobNotFound") return false;
+  const now = await liveCapture(storage, id);
+  return now.generation !== generation;
+}
+
 /** The capture with the files of this generation, also if it has expired. */
 export async function storedCapture(payloads: Payloads, row: CaptureRow): Promise<StoredCapture> {
   const { files } = await manifestOf(payloads, row);

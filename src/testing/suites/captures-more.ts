@@ -2,11 +2,14 @@
 import assert from "node:assert/strict";
 import type { Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
 import { isSameBytes, noise, range } from "../expect.ts";
+import { scaled } from "../scale.ts";
 import { type Case, prove } from "../suite.ts";
 import { bare, bytes, ID, idOf, readAll } from "./captures-fixture.ts";
 
 const SES = "ses_e1a396178ffeYBc36HXpSQZbv6";
 const HOUR = 3_600_000;
+/** While so many saves replace each other, another handle reads. */
+const SAVES = scaled({ short: 20, long: 200 });
 
 function captured(more: Partial<NewCapture> = {}): NewCapture {
   const { sessionId = ID } = more;
@@ -173,6 +176,31 @@ const generations: readonly Case[] = [
     const next = await captures.save(captured({ basis: bare(beside), onConflict: "keep" }));
     assert.deepEqual([next.id, next.diverged], [beside.id, false]);
     assert.equal((await captures.latest("req-1"))?.id, beside.id);
+  }),
+
+  prove("CA8 a read beside saves gives the files of one save", ["captures", "another"], async (nouns) => {
+    const { captures } = nouns;
+    const reader = (await nouns.another()).captures;
+    const path = `project/${ID}.jsonl`;
+    // No save's files begin with those before, so that none of their blobs stays.
+    const textOf = (n: number) => `${JSON.stringify({ save: n })}\n`.repeat(400);
+    const save = (n: number, basis: { readonly id: string; readonly generation: number } | null) =>
+      captures.save(captured({ files: [{ role: "transcript", path, content: bytes(textOf(n)) }], basis }));
+    let latest = await save(0, null);
+    let isDone = false;
+    const saving = (async () => {
+      for (const n of range(SAVES)) latest = await save(n + 1, bare(latest));
+      isDone = true;
+    })();
+    const texts = new Set(range(SAVES + 1).map(textOf));
+    while (!isDone) {
+      const found = Buffer.from(await readAll(reader, latest.id, path)).toString();
+      assert.ok(texts.has(found), "the file of one save, whole");
+      const [file] = await reader.files(latest.id);
+      assert.equal(file?.path, path);
+      assert.ok((await reader.getBundle(latest.id)).byteLength > 0);
+    }
+    await saving;
   }),
 
   prove("CA5 a sweep takes all that has expired", ["captures", "clock"], async ({ captures, clock }) => {
