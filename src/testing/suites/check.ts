@@ -44,6 +44,7 @@ const cases: readonly Case[] = [
       derivations: 2,
       annotations: 1,
       state: 6,
+      memories: 3,
       orphanBlobs: 1,
     });
     const quick = await nouns.check({ mode: "quick" });

@@ -249,9 +249,10 @@ const failureCases: readonly Case[] = [
   prove("EM5 stats shows what waits, what failed, and the model", ["embeddings", "another"], async (given) => {
     const embedder = createTestEmbedder();
     embedder.poison.add("bad");
+    const plain = await given.another();
+    const { model: none, embedder: noEmbedder } = (await plain.stats()).embeddings;
+    assert.deepEqual([none, noEmbedder], [null, null]);
     const hf = await given.another({ embedder });
-    const [none, plain] = [await hf.stats(), await given.another()];
-    assert.deepEqual([none.embeddings.model, (await plain.stats()).embeddings.embedder], [null, null]);
     await hf.vectors.add(texts("bad"));
     await hf.embeddings.wait();
     embedder.hold();
