@@ -1,0 +1,37 @@
+// What bounds a query. The limits of parsing are those of all query languages; these are of execution alone.
+import { HoldfastError } from "../../contracts/errors.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import { describePlace } from "./errors.ts";
+
+export const CYPHER_LIMITS = {
+  /** UTF-16 units of a query, tokens in it, its nesting, and its clauses. */
+  cypherChars: LIMITS.queryBytes,
+  cypherTokens: LIMITS.queryForms,
+  cypherDepth: 128,
+  cypherClauses: LIMITS.queryClauses,
+  /** Rows of the result. */
+  cypherRows: LIMITS.queryRows,
+  /** Rows that all clauses of a query produce together. */
+  cypherIntermediateRows: 10_000_000,
+  /** Values that a query holds at once: cells of collected rows, elements of the lists it makes, characters of its texts / 8. */
+  cypherHeldValues: 20_000_000,
+  /** Milliseconds. */
+  cypherMs: LIMITS.queryMsDefault,
+} as const;
+
+export type CypherLimitName = keyof typeof CYPHER_LIMITS;
+
+export function exceedsLimit(limit: CypherLimitName, max: number, actual: number, what: string): HoldfastError {
+  return new HoldfastError("LimitExceeded", `${what}: more than ${max}, the limit ${limit}`, {
+    details: { limit, max, actual },
+  });
+}
+
+/** The same with the place in the query. */
+export function exceedsLimitAt(source: string, offset: number, limit: CypherLimitName, what: string): HoldfastError {
+  const max = CYPHER_LIMITS[limit];
+  const { line, column } = describePlace(source, offset);
+  return new HoldfastError("LimitExceeded", `${what}: more than ${max}, the limit ${limit} (at ${line}:${column})`, {
+    details: { limit, max, line, column, offset },
+  });
+}
