@@ -7,6 +7,7 @@ export type CypherErrorKind =
   | "SemanticError"
   | "TypeError"
   | "ArgumentError"
+  | "ArithmeticError"
   | "EntityNotFound"
   | "ConstraintVerificationFailed"
   | "ParameterMissing"

@@ -1,0 +1,58 @@
+// Rows between clauses: one array per row, where every variable has a slot. Slots beyond the variables are scratch space for the
+// variables of comprehensions and for what was computed ahead.
+import type { CypherValue } from "../values/value.ts";
+
+export type Row = CypherValue[];
+
+/** Rows come in batches; a clause pauses between batches. */
+export type RowStream = AsyncIterable<Row[]>;
+
+export const BATCH_ROWS = 512;
+
+export class SlotScope {
+  readonly slots: ReadonlyMap<string, number>;
+  readonly #counter: { next: number };
+
+  private constructor(slots: ReadonlyMap<string, number>, counter: { next: number }) {
+    this.slots = slots;
+    this.#counter = counter;
+  }
+
+  static of(names: Iterable<string>): SlotScope {
+    const slots = new Map([...names].map((name, index) => [name, index]));
+    return new SlotScope(slots, { next: slots.size });
+  }
+
+  /** The same rows with one more variable. */
+  with(name: string): SlotScope {
+    const known = this.slots.get(name);
+    if (known !== undefined) return this;
+    return new SlotScope(new Map([...this.slots, [name, this.takeSlot()]]), this.#counter);
+  }
+
+  /** The same rows with a variable of an expression, which may hide one of the rows. */
+  withLocal(name: string): { readonly scope: SlotScope; readonly slot: number } {
+    const slot = this.takeSlot();
+    return { scope: new SlotScope(new Map([...this.slots, [name, slot]]), this.#counter), slot };
+  }
+
+  /** The same rows with variables in these slots; they hide others of the same name. */
+  withSlots(slots: Iterable<readonly [string, number]>): SlotScope {
+    return new SlotScope(new Map([...this.slots, ...slots]), this.#counter);
+  }
+
+  /** A slot that no variable has. */
+  takeSlot(): number {
+    return this.#counter.next++;
+  }
+
+  slotOf(name: string): number {
+    const slot = this.slots.get(name);
+    if (slot === undefined) throw new Error(`bug: the variable ${name} was not checked`);
+    return slot;
+  }
+}
+
+export function cellAt(row: Row, slot: number): CypherValue {
+  return row[slot] ?? null;
+}

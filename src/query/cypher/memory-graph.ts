@@ -1,0 +1,99 @@
+// A graph in memory: plain maps with lists of relationships by node. It is the oracle that engines are compared with.
+import { hasLabels, passesFilters } from "./plan/filters.ts";
+import type { ExpandRequest, GraphAccess, NodeFilter, NodeRecord, RelationshipRecord } from "./plan/graph-access.ts";
+import type { GraphChanges, PropertyChanges } from "./plan/graph-changes.ts";
+import type { CypherMap, CypherValue } from "./values/value.ts";
+
+const SCAN_BATCH = 512;
+
+export class MemoryGraph implements GraphAccess {
+  readonly #nodes = new Map<string, NodeRecord>();
+  readonly #relationships = new Map<string, RelationshipRecord>();
+  /** Ids of relationships by the ids of their nodes. */
+  readonly #outgoing = new Map<string, Set<string>>();
+  readonly #incoming = new Map<string, Set<string>>();
+
+  nodes(): readonly NodeRecord[] {
+    return [...this.#nodes.values()];
+  }
+
+  allRelationships(): readonly RelationshipRecord[] {
+    return [...this.#relationships.values()];
+  }
+
+  async *scanNodes({ labels, filters, values }: NodeFilter): AsyncGenerator<readonly NodeRecord[]> {
+    let batch: NodeRecord[] = [];
+    for (const node of this.#nodes.values()) {
+      if (!hasLabels(new Set(node.labels), labels) || !passesFilters(node.properties, filters, values)) continue;
+      batch.push(node);
+      if (batch.length < SCAN_BATCH) continue;
+      yield batch;
+      batch = [];
+    }
+    yield batch;
+  }
+
+  readNodes(ids: readonly string[]): Promise<readonly NodeRecord[]> {
+    return Promise.resolve(ids.flatMap((id) => this.#nodes.get(id) ?? []));
+  }
+
+  readRelationships(ids: readonly string[]): Promise<readonly RelationshipRecord[]> {
+    return Promise.resolve(ids.flatMap((id) => this.#relationships.get(id) ?? []));
+  }
+
+  expand({ nodes, direction, types }: ExpandRequest): Promise<readonly RelationshipRecord[]> {
+    const ids = new Set<string>();
+    for (const node of nodes) {
+      if (direction !== "in") for (const id of this.#outgoing.get(node) ?? []) ids.add(id);
+      if (direction !== "out") for (const id of this.#incoming.get(node) ?? []) ids.add(id);
+    }
+    const touching = [...ids].flatMap((id) => this.#relationships.get(id) ?? []);
+    return Promise.resolve(types.length === 0 ? touching : touching.filter(({ type }) => types.includes(type)));
+  }
+
+  /** Applies the writes of a query. */
+  apply(changes: GraphChanges): void {
+    for (const id of changes.deletedRelationships) this.#removeRelationship(id);
+    for (const id of changes.deletedNodes) this.#nodes.delete(id);
+    for (const node of changes.createdNodes) this.#nodes.set(node.id, node);
+    for (const relationship of changes.createdRelationships) this.#addRelationship(relationship);
+    for (const change of changes.updatedNodes) {
+      const node = this.#nodes.get(change.id);
+      if (node === undefined) continue;
+      const kept = node.labels.filter((label) => !change.removedLabels.includes(label));
+      const labels = [...kept, ...change.addedLabels];
+      this.#nodes.set(node.id, { ...node, labels, properties: changeProperties(node.properties, change) });
+    }
+    for (const change of changes.updatedRelationships) {
+      const old = this.#relationships.get(change.id);
+      if (old === undefined) continue;
+      this.#relationships.set(old.id, { ...old, properties: changeProperties(old.properties, change) });
+    }
+  }
+
+  #addRelationship(relationship: RelationshipRecord): void {
+    this.#relationships.set(relationship.id, relationship);
+    addTo(this.#outgoing, relationship.source, relationship.id);
+    addTo(this.#incoming, relationship.target, relationship.id);
+  }
+
+  #removeRelationship(id: string): void {
+    const relationship = this.#relationships.get(id);
+    if (relationship === undefined) return;
+    this.#relationships.delete(id);
+    this.#outgoing.get(relationship.source)?.delete(id);
+    this.#incoming.get(relationship.target)?.delete(id);
+  }
+}
+
+function addTo(index: Map<string, Set<string>>, key: string, id: string): void {
+  const ids = index.get(key);
+  if (ids === undefined) index.set(key, new Set([id]));
+  else ids.add(id);
+}
+
+function changeProperties(properties: CypherMap, { set, removed }: PropertyChanges): CypherMap {
+  const changed = new Map<string, CypherValue>([...properties, ...set]);
+  for (const key of removed) changed.delete(key);
+  return changed;
+}
