@@ -38,7 +38,7 @@ export function readFeature(feature: string, text: string): readonly Case[] {
       else if (kind !== "Feature") drafts.push((draft = { scenario: name, steps: [], examples: [] }));
       continue;
     }
-    if (draft === undefined || line === "" || line.startsWith("#")) continue;
+    if (draft === undefined || line === "" || /^[#@]/.test(line)) continue;
     if (line.startsWith("|")) {
       const table = isExamples ? draft.examples.at(-1) : draft.steps.at(-1)?.table;
       table?.push(splitRow(line));

@@ -17,7 +17,7 @@ import {
 export function printValue(value: CypherValue, ignoresOrder: boolean): string {
   if (value === null) return "null";
   if (typeof value === "string") return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-  if (typeof value === "number") return Number.isNaN(value) ? "NaN" : formatNumber(value);
+  if (typeof value === "number") return Number.isNaN(value) ? "NaN" : formatNumber(value + 0);
   if (typeof value !== "object") return String(value);
   if (isList(value)) {
     const items = value.map((item) => printValue(item, ignoresOrder));

@@ -16,7 +16,7 @@ export const CYPHER_LIMITS = {
   /** Values that a query holds at once: cells of collected rows, elements of the lists it makes, characters of its texts / 8. */
   cypherHeldValues: 20_000_000,
   /** Items of one list and characters of one text that a query makes. */
-  cypherListItems: 1_000_000,
+  cypherListItems: 2_000_000,
   cypherTextChars: 16_777_216,
   /** Milliseconds. */
   cypherMs: LIMITS.queryMsDefault,

@@ -137,6 +137,7 @@ function createRelationship(
   clause: "CREATE" | "MERGE",
 ): TypeScope {
   const { variable, at, types, properties, direction, length } = relationship;
+  if (variable !== undefined) checkUnbound(variable, at, scope, place);
   if (length !== undefined) {
     throw compileError(place, at, "CreatingVarLength", `${clause} cannot make relationships of a variable length`);
   }
@@ -151,7 +152,5 @@ function createRelationship(
   if (properties !== undefined) {
     checkExpression(properties, { ...place, scope, allowsAggregates: false, allowsPatterns: false });
   }
-  if (variable === undefined) return scope;
-  checkUnbound(variable, at, scope, place);
-  return withVariable(scope, variable, { kind: "relationship" });
+  return variable === undefined ? scope : withVariable(scope, variable, { kind: "relationship" });
 }

@@ -2,7 +2,7 @@
 import type { StaticType } from "../functions/signatures.ts";
 import type { Expression, Projection, ReturnItem } from "../syntax/ast.ts";
 import { childExpressions, expressionKey, someExpression } from "../syntax/walk.ts";
-import { checkExpression, isAggregate } from "./check-expression.ts";
+import { checkCondition, checkExpression, isAggregate } from "./check-expression.ts";
 import { type CheckContext, compileError, type ExpressionPlace, type TypeScope, undefinedVariable } from "./scope.ts";
 
 export function columnName(item: ReturnItem, source: string): string {
@@ -18,7 +18,7 @@ export function checkProjection(projection: Projection, clause: "RETURN" | "WITH
   const types = items.map((item) =>
     checkExpression(item.expression, { ...place, allowsAggregates: true, allowsPatterns: false }),
   );
-  const columns = new Map<string, StaticType>(isStar ? place.scope : []);
+  const columns = new Map<string, StaticType>(isStar ? sortNames(place.scope) : []);
   for (const [index, item] of items.entries()) {
     const name = columnName(item, place.source);
     if (columns.has(name)) {
@@ -32,6 +32,30 @@ export function checkProjection(projection: Projection, clause: "RETURN" | "WITH
   checkCount(projection.limit, "LIMIT", place);
   if (clause === "WITH") checkAliases(items, place);
   return columns;
+}
+
+/** `*` stands for all variables in the order of their names. */
+export function sortNames<T>(scope: ReadonlyMap<string, T>): readonly (readonly [string, T])[] {
+  return [...scope].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** WHERE of WITH sees the columns, and the variables before them unless rows were grouped. */
+export function checkWhere(projection: Projection, where: Expression, columns: TypeScope, place: ExpressionPlace): void {
+  if (!isAggregating(projection) && !projection.isDistinct) {
+    checkCondition(where, { ...place, scope: new Map([...place.scope, ...columns]) });
+    return;
+  }
+  if (containsAggregate(where)) {
+    throw compileError(place, where.at, "InvalidAggregation", "WHERE cannot aggregate; name the aggregate, and use the name");
+  }
+  const known = knownExpressions(projection);
+  if (someExpression(where, (one) => one.kind !== "variable" && known.has(expressionKey(one)))) {
+    checkGroupedOrder(where, { projection, columns, itemKeys: known, place });
+  } else checkCondition(where, { ...place, scope: columns });
+}
+
+function knownExpressions(projection: Projection): ReadonlySet<string> {
+  return new Set(projection.items.map(({ expression }) => expressionKey(expression)));
 }
 
 function checkAliases(items: readonly ReturnItem[], context: CheckContext): void {
@@ -119,7 +143,7 @@ export function loopVariables(expression: Expression): readonly string[] {
 
 /** ORDER BY sees the columns, and the variables before them unless rows were grouped. */
 function checkOrder(projection: Projection, columns: TypeScope, place: ExpressionPlace): void {
-  const itemKeys = new Set(projection.items.map(({ expression }) => expressionKey(expression)));
+  const itemKeys = knownExpressions(projection);
   const isGrouped = isAggregating(projection);
   for (const { expression } of projection.orderBy) {
     if (isGrouped || projection.isDistinct) {
@@ -149,19 +173,19 @@ interface GroupedOrder {
 
 function checkGroupedOrder(expression: Expression, order: GroupedOrder): void {
   const { projection, columns, itemKeys, place } = order;
-  const check = (one: Expression, locals: ReadonlySet<string>): void => {
+  const check = (one: Expression, locals: ReadonlySet<string>, isAggregated: boolean): void => {
     if (itemKeys.has(expressionKey(one))) return;
     if (one.kind === "variable" && !columns.has(one.name) && !locals.has(one.name)) {
       const isGroupedBy = projection.items.some(
         (item) => !containsAggregate(item.expression) && someExpression(item.expression, (part) => isSameVariable(part, one)),
       );
-      if (isGroupedBy && containsAggregate(expression)) throw ambiguousAggregation(one, place);
+      if (isGroupedBy && !isAggregated && containsAggregate(expression)) throw ambiguousAggregation(one, place);
       throw undefinedVariable(place, one.at, one.name);
     }
     const inner = new Set([...locals, ...loopVariables(one)]);
-    for (const child of childExpressions(one)) check(child, inner);
+    for (const child of childExpressions(one)) check(child, inner, isAggregated || isAggregate(one));
   };
-  check(expression, new Set());
+  check(expression, new Set(), false);
 }
 
 function isSameVariable(left: Expression, right: Expression): boolean {

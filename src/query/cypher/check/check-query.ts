@@ -3,7 +3,7 @@ import { ANY, type StaticType } from "../functions/signatures.ts";
 import type { Clause, Expression, Query, RemoveItem, SetItem, SingleQuery } from "../syntax/ast.ts";
 import { checkCondition, checkExpression } from "./check-expression.ts";
 import { checkCreatePatterns, checkMatchPatterns } from "./check-pattern.ts";
-import { checkProjection } from "./check-projection.ts";
+import { checkProjection, checkWhere } from "./check-projection.ts";
 import { type CheckContext, compileError, type ExpressionPlace, type TypeScope, withVariable } from "./scope.ts";
 
 const WRITES: ReadonlySet<Clause["kind"]> = new Set(["create", "merge", "set", "remove", "delete"]);
@@ -71,7 +71,7 @@ function checkClause(clause: Clause, place: ExpressionPlace): TypeScope {
     }
     case "with": {
       const scope = checkProjection(clause.projection, "WITH", place);
-      if (clause.where !== undefined) checkCondition(clause.where, { ...place, scope });
+      if (clause.where !== undefined) checkWhere(clause.projection, clause.where, scope, place);
       return scope;
     }
     case "return":

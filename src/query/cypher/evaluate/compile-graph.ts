@@ -73,7 +73,8 @@ function prepareComprehension(
 }
 
 function preparePaths(pattern: PathPattern, compiler: ExpressionCompiler, slot: number): Preparation {
-  const variable = " path";
+  let variable = "path";
+  while (compiler.scope.slots.has(variable)) variable += "_";
   const named = { ...pattern, variable };
   const { scope, match } = compiler.runtime.compileMatch([named], undefined, compiler.scope);
   const pathSlot = scope.slotOf(variable);

@@ -11,7 +11,7 @@ import type { Match } from "./match-steps.ts";
 import { otherEnd } from "./partial-match.ts";
 import { type CompiledPattern, compilePattern, type PatternPath } from "./pattern-compiler.ts";
 import type { QueryGraph } from "./query-graph.ts";
-import { cellAt, type Row, type SlotScope } from "./row.ts";
+import { cellAt, isHidden, type Row, type SlotScope } from "./row.ts";
 
 export function compileMatch(
   graph: QueryGraph,
@@ -23,8 +23,7 @@ export function compileMatch(
   const pattern = compilePattern(patterns, where, scope);
   const before = createCompiler(runtime, scope);
   const values = pattern.values.map((value) => before.compile(value, before));
-  const names = [...pattern.nodeNames.keys(), ...pattern.relationshipNames.keys(), ...pattern.paths.map((p) => p.variable)];
-  const matched = names.reduce((known, name) => known.with(name), scope);
+  const matched = bindVariables(pattern, scope);
   const after = createCompiler(runtime, matched);
   const conditions = [...pattern.residual, ...(where === undefined ? [] : [where])].map((one) => compileCondition(one, after));
   const writer = rowWriter(pattern, matched, scope);
@@ -58,7 +57,14 @@ export function compileMatch(
       yield derived.filter(({ row }) => conditions.every((condition) => condition(row) === true));
     }
   }
-  return { scope: matched, match };
+  return { scope: matched.withoutHidden(), match };
+}
+
+/** What has no name in the query needs a slot only if a residual condition names it. */
+function bindVariables(pattern: CompiledPattern, scope: SlotScope): SlotScope {
+  const names = [...pattern.nodeNames.keys(), ...pattern.relationshipNames.keys(), ...pattern.paths.map((p) => p.variable)];
+  const used = names.filter((name) => pattern.residual.length > 0 || !isHidden(name));
+  return used.reduce((known, name) => known.with(name), scope);
 }
 
 function unmatchable(source: string, at: number, value: CypherValue): Error {
@@ -119,7 +125,7 @@ type RowWriter = (row: Row, match: Match, nodes: ReadonlyMap<string, NodeEntity>
 
 /** Writes what a match found into the slots of the new variables. */
 function rowWriter(pattern: CompiledPattern, matched: SlotScope, before: SlotScope): RowWriter {
-  const isNew = ([name]: readonly [string, number]) => !before.slots.has(name);
+  const isNew = ([name]: readonly [string, number]) => !before.slots.has(name) && matched.slots.has(name);
   const nodes = [...pattern.nodeNames].filter(isNew).map(([name, number]) => [matched.slotOf(name), number] as const);
   const relationships = [...pattern.relationshipNames]
     .filter(isNew)

@@ -41,7 +41,7 @@ export function compileGrouping(projection: Projection, runtime: QueryRuntime, s
   const grouping = projection.items.map(({ expression }) => expression).filter((one) => !containsAggregate(one));
   const keys = grouping.map((expression) => compiler.compile(expression, compiler));
   if (projection.isStar) {
-    for (const [name, slot] of scope.slots) if (!name.startsWith(" ")) keys.push((row) => row[slot] ?? null);
+    for (const slot of scope.slots.values()) keys.push((row) => row[slot] ?? null);
   }
   const known = new Map([...calls.keys()].map((key, index) => [key, aggregates[index]?.slot ?? 0]));
   const prepare = (rows: readonly Row[]) => prepareRows(compiler, rows);

@@ -1,10 +1,11 @@
 // Executes RETURN and WITH: computes the columns, groups, removes duplicates, sorts, skips and limits.
-import { columnName, containsAggregate } from "../check/check-projection.ts";
+import { columnName, containsAggregate, sortNames } from "../check/check-projection.ts";
 import { createCompiler } from "../evaluate/compile-expression.ts";
 import { type Evaluator, type ExpressionCompiler, prepareRows, type QueryRuntime } from "../evaluate/compiler.ts";
-import type { Projection } from "../syntax/ast.ts";
+import type { Expression, Projection } from "../syntax/ast.ts";
 import { expressionKey } from "../syntax/walk.ts";
 import { rowKey } from "../values/equality.ts";
+import { compileFilter } from "./filter.ts";
 import { compileGrouping, type RowGrouping } from "./group.ts";
 import { compileCount, pageRows } from "./page.ts";
 import { BATCH_ROWS, cellAt, type Row, type RowStream, SlotScope } from "./row.ts";
@@ -25,15 +26,16 @@ interface CompiledColumns {
   readonly isDistinct: boolean;
 }
 
-/** `drains`: all rows are read even if a limit needs fewer, because reading them writes. */
+/** `where` is that of WITH. `drains`: all rows are read even if a limit needs fewer, because reading them writes. */
 export function compileProjection(
   projection: Projection,
+  where: Expression | undefined,
   runtime: QueryRuntime,
   scope: SlotScope,
   drains: boolean,
 ): CompiledClause {
   const names = projection.items.map((item) => columnName(item, runtime.source));
-  const kept = projection.isStar ? [...scope.slots].filter(([name]) => !name.startsWith(" ")) : [];
+  const kept = projection.isStar ? sortNames(scope.slots) : [];
   const grouping = projection.items.some(({ expression }) => containsAggregate(expression))
     ? compileGrouping(projection, runtime, scope)
     : undefined;
@@ -44,7 +46,9 @@ export function compileProjection(
   }));
   const columns = [...kept.map(([, slot]) => ({ slot, evaluate: (row: Row) => cellAt(row, slot) })), ...items];
   const compiled: CompiledColumns = { runtime, grouping, compiler, columns, isDistinct: projection.isDistinct };
-  const order = compileOrder(projection, names, items, { runtime, scope, grouping });
+  const after = compilerAfter(projection, names, items, { runtime, scope, grouping });
+  const order = compileOrder(projection, after);
+  const filter = where === undefined ? undefined : compileFilter(where, after());
   const skip = compileCount(projection.skip, "SKIP", runtime);
   const limit = compileCount(projection.limit, "LIMIT", runtime);
   const slots = columns.map(({ slot }) => slot);
@@ -54,7 +58,7 @@ export function compileProjection(
     const rows = computeColumns(compiled, input);
     const sorted = order === undefined ? rows : order(rows, drains ? undefined : most);
     const paged = pageRows(sorted, skip?.() ?? 0, limit?.(), drains);
-    return mapRows(paged, (row) => slots.map((slot) => cellAt(row, slot)), runtime);
+    return mapRows(filter === undefined ? paged : filter(paged), (row) => slots.map((slot) => cellAt(row, slot)), runtime);
   };
   return { scope: output, run };
 }
@@ -88,40 +92,43 @@ async function* computeColumns(compiled: CompiledColumns, input: RowStream): Row
   }
 }
 
-type SortRows = (input: RowStream, most: number | undefined) => RowStream;
-
-/** ORDER BY sees the columns, and where nothing is grouped also the variables of before. */
-function compileOrder(
+/** ORDER BY and WHERE see the columns, and where nothing is grouped also the variables of before. What is written as an item is its column. */
+function compilerAfter(
   projection: Projection,
   names: readonly string[],
   items: readonly { readonly slot: number }[],
   before: { readonly runtime: QueryRuntime; readonly scope: SlotScope; readonly grouping: RowGrouping | undefined },
-): SortRows | undefined {
-  if (projection.orderBy.length === 0) return undefined;
-  const { runtime, grouping } = before;
-  const known = new Map(grouping?.known);
+): () => ExpressionCompiler {
+  const known = new Map(before.grouping?.known);
+  const slots = items.map(({ slot }) => slot);
   for (const [index, { expression }] of projection.items.entries()) {
-    const slot = items[index]?.slot;
+    const slot = slots[index];
     if (slot !== undefined && expression.kind !== "variable") known.set(expressionKey(expression), slot);
   }
-  const columnSlots = names.map((name, index): [string, number] => [name, items[index]?.slot ?? 0]);
-  const compiler = createCompiler(runtime, before.scope.withSlots(columnSlots), known);
-  const keys = projection.orderBy.map(({ expression }) => compiler.compile(expression, compiler));
-  const isDescending = projection.orderBy.map((item) => item.isDescending);
-  return (input, most) => collectSorted(input, { compiler, keys, isDescending, runtime }, most);
+  const columns = names.map((name, index): [string, number] => [name, slots[index] ?? 0]);
+  return () => createCompiler(before.runtime, before.scope.withSlots(columns), known);
+}
+
+type SortRows = (input: RowStream, most: number | undefined) => RowStream;
+
+function compileOrder({ orderBy }: Projection, after: () => ExpressionCompiler): SortRows | undefined {
+  if (orderBy.length === 0) return undefined;
+  const compiler = after();
+  const keys = orderBy.map(({ expression }) => compiler.compile(expression, compiler));
+  const isDescending = orderBy.map((item) => item.isDescending);
+  return (input, most) => collectSorted(input, { compiler, keys, isDescending }, most);
 }
 
 interface RowOrder {
   readonly compiler: ExpressionCompiler;
   readonly keys: readonly Evaluator[];
   readonly isDescending: readonly boolean[];
-  readonly runtime: QueryRuntime;
 }
 
 /** Keeps only the first `most` rows while it collects. */
 async function* collectSorted(input: RowStream, order: RowOrder, most: number | undefined): RowStream {
-  const { compiler, keys, isDescending, runtime } = order;
-  const { meter } = runtime;
+  const { compiler, keys, isDescending } = order;
+  const { meter } = compiler.runtime;
   let rows: readonly SortableRow[] = [];
   let added: SortableRow[] = [];
   let held = 0;

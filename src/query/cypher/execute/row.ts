@@ -9,6 +9,11 @@ export type RowStream = AsyncIterable<Row[]>;
 
 export const BATCH_ROWS = 512;
 
+/** Names that no query can write: a part of a pattern without a variable has one. */
+export function isHidden(name: string): boolean {
+  return name.startsWith(" ");
+}
+
 export class SlotScope {
   readonly slots: ReadonlyMap<string, number>;
   readonly #counter: { next: number };
@@ -39,6 +44,11 @@ export class SlotScope {
   /** The same rows with variables in these slots; they hide others of the same name. */
   withSlots(slots: Iterable<readonly [string, number]>): SlotScope {
     return new SlotScope(new Map([...this.slots, ...slots]), this.#counter);
+  }
+
+  /** Without what only one clause names. */
+  withoutHidden(): SlotScope {
+    return new SlotScope(new Map([...this.slots].filter(([name]) => !isHidden(name))), this.#counter);
   }
 
   /** A slot that no variable has. */

@@ -12,7 +12,6 @@ import { parseQuery } from "../syntax/parse.ts";
 import { rowKey } from "../values/equality.ts";
 import type { CypherValue } from "../values/value.ts";
 import { compileMatch } from "./compile-match.ts";
-import { filterRows } from "./filter.ts";
 import { compileMerge } from "./merge.ts";
 import { DEFAULT_LIMITS, type QueryLimits, QueryMeter } from "./meter.ts";
 import { type CompiledClause, compileProjection } from "./project.ts";
@@ -115,12 +114,10 @@ function compileClause(
       return compileMatchClause(clause, runtime, scope);
     case "unwind":
       return compileUnwindClause(clause, runtime, scope);
-    case "with": {
-      const projected = compileProjection(clause.projection, runtime, scope, isWrite);
-      return clause.where === undefined ? projected : filterRows(projected, clause.where, runtime);
-    }
+    case "with":
+      return compileProjection(clause.projection, clause.where, runtime, scope, isWrite);
     case "return":
-      return compileProjection(clause.projection, runtime, scope, isWrite);
+      return compileProjection(clause.projection, undefined, runtime, scope, isWrite);
     case "create":
       return compileCreateClause(clause, graph, runtime, scope);
     case "merge":

@@ -57,10 +57,7 @@ export function readQuotedName(source: string, offset: number): { text: string; 
     const at = source.indexOf("`", from);
     if (at < 0) break;
     text += source.slice(from, at);
-    if (source[at + 1] !== "`") {
-      if (text === "") throw syntaxError(source, offset, "UnexpectedSyntax", "a name in backticks is empty");
-      return { text, end: at + 1 };
-    }
+    if (source[at + 1] !== "`" || (text === "" && at === from && from === offset + 1)) return { text, end: at + 1 };
     text += "`";
     from = at + 2;
   }
