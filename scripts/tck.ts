@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { parseArgs } from "node:util";
 import { type Case, readFeature } from "./tck/gherkin.ts";
-import { type NamedGraphs, runCase, type Verdict } from "./tck/run-case.ts";
-import { describeScores, SUBSETS, scoreOf, subsetOf } from "./tck/subsets.ts";
+import { type NamedGraphs, runCase } from "./tck/run-case.ts";
+import { type CaseResult, countReasons, describeScores, scoreOf, subsetOf } from "./tck/subsets.ts";
 
 const HELP = `npm run tck -- --features DIR [options]
 
@@ -14,13 +14,9 @@ const HELP = `npm run tck -- --features DIR [options]
   --json          the result as JSON
   --help
 
-Subsets: ${SUBSETS.join(", ")}. Exits with 1 if a case failed.
+Scores: core (clauses and expressions), extended (with UNION, list comprehensions and quantifiers), whole (with subqueries and
+pattern comprehensions), all (with temporal values and procedures, which are not supported). Exits with 1 if a case failed.
 `;
-
-export interface CaseResult {
-  readonly case: Case;
-  readonly verdict: Verdict;
-}
 
 function listFiles(folder: string, ending: string): readonly string[] {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(ending));
@@ -29,7 +25,10 @@ function listFiles(folder: string, ending: string): readonly string[] {
 
 function readCases(folder: string): readonly Case[] {
   return listFiles(folder, ".feature").flatMap((file) => {
-    const name = path.relative(folder, file).replace(/^.*features\//, "").replace(/\.feature$/, "");
+    const name = path
+      .relative(folder, file)
+      .replace(/^.*features\//, "")
+      .replace(/\.feature$/, "");
     return readFeature(name, readFileSync(file, "utf8"));
   });
 }
@@ -70,7 +69,8 @@ async function main(): Promise<number> {
   }
   if (values.json) {
     const cases = results.map(({ case: one, verdict }) => ({ name: nameOf(one), subset: subsetOf(one), ...verdict }));
-    process.stdout.write(`${JSON.stringify({ scores: scoreOf(results), cases }, null, 2)}\n`);
+    const unsupported = Object.fromEntries(countReasons(results));
+    process.stdout.write(`${JSON.stringify({ scores: scoreOf(results), unsupported, cases }, null, 2)}\n`);
   } else {
     for (const { case: one, verdict } of results) {
       if (verdict.kind === "failed") console.log(`FAILED ${nameOf(one)}\n  ${verdict.why.replaceAll("\n", "\n  ")}`);

@@ -35,7 +35,10 @@ export function readFeature(feature: string, text: string): readonly Case[] {
       isExamples = kind === "Examples";
       if (kind === "Background") draft = background;
       else if (kind === "Examples") draft?.examples.push([]);
-      else if (kind !== "Feature") drafts.push((draft = { scenario: name, steps: [], examples: [] }));
+      else if (kind !== "Feature") {
+        draft = { scenario: name, steps: [], examples: [] };
+        drafts.push(draft);
+      }
       continue;
     }
     if (draft === undefined || line === "" || /^[#@]/.test(line)) continue;

@@ -129,8 +129,13 @@ function checkRows(text: string, table: Step["table"], state: CaseState): void {
 
 async function checkEffects(table: Step["table"], { graph, before }: CaseState): Promise<void> {
   if (before === undefined) throw new CaseFailure("no query was executed");
-  const actual = countEffects(before, await readContents(graph)).toSorted().join(", ");
-  const expected = table.map((row) => row.join(" ")).toSorted().join(", ");
+  const actual = countEffects(before, await readContents(graph))
+    .toSorted()
+    .join(", ");
+  const expected = table
+    .map((row) => row.join(" "))
+    .toSorted()
+    .join(", ");
   if (actual !== expected) throw new CaseFailure(`side effects ${actual || "none"}, expected ${expected || "none"}`);
 }
 

@@ -9,7 +9,9 @@ export type GraphContents = ReadonlyMap<string, ReadonlySet<string>>;
 export async function readContents(graph: TestGraph): Promise<GraphContents> {
   const { nodes, relationships } = await graph.read();
   const properties = [...nodes, ...relationships].flatMap((entity) =>
-    [...entity.properties].map(([key, value]) => `${"type" in entity} ${entity.id} ${key} ${typeof value} ${valueKey(value)}`),
+    [...entity.properties].map(
+      ([key, value]) => `${"type" in entity} ${entity.id} ${key} ${typeof value} ${valueKey(value)}`,
+    ),
   );
   return new Map([
     ["nodes", new Set(nodes.map(({ id }) => id))],

@@ -40,7 +40,10 @@ function printNode(node: Pick<NodeValue, "labels" | "properties">, ignoresOrder:
   return `(${[labels.join(""), properties].filter((part) => part !== "").join(" ")})`;
 }
 
-function printRelationship({ type, properties }: Pick<RelationshipValue, "type" | "properties">, ignoresOrder: boolean) {
+function printRelationship(
+  { type, properties }: Pick<RelationshipValue, "type" | "properties">,
+  ignoresOrder: boolean,
+) {
   return `[:${type}${properties.size === 0 ? "" : ` ${printMap(properties, ignoresOrder)}`}]`;
 }
 
@@ -106,7 +109,7 @@ class ValueReader {
 
   #match(pattern: RegExp): string {
     this.#space();
-    const found = new RegExp(pattern, "y");
+    const found = new RegExp(pattern.source, `${pattern.flags}y`);
     found.lastIndex = this.#at;
     const text = found.exec(this.#text)?.[0];
     if (text === undefined) throw new Error(`this is no value at ${this.#at}: ${this.#text}`);
@@ -124,8 +127,8 @@ class ValueReader {
   }
 
   #string(): string {
-    const quoted = this.#match(/'(?:\\[^]|[^'\\])*'/);
-    return quoted.slice(1, -1).replace(/\\([^])/g, "$1");
+    const quoted = this.#match(/'(?:\\.|[^'\\])*'/s);
+    return quoted.slice(1, -1).replace(/\\(.)/gs, "$1");
   }
 
   #list(): CypherValue {

@@ -13,7 +13,7 @@ export type CypherErrorKind =
   | "ParameterMissing"
   | "Unsupported";
 
-export type CypherPhase = "compile time" | "runtime";
+type CypherPhase = "compile time" | "runtime";
 
 /** Line and column from 1, the offset from 0, all in UTF-16 units; the excerpt is the line around the place. */
 export interface QueryPlace {

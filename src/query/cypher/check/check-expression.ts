@@ -50,7 +50,8 @@ export function checkExpression(expression: Expression, place: ExpressionPlace):
       checkChildren(expression, inner);
       return BOOLEAN;
     case "predicate": {
-      const right = (checkExpression(expression.left, inner), checkExpression(expression.right, inner));
+      checkExpression(expression.left, inner);
+      const right = checkExpression(expression.right, inner);
       if (expression.operator === "IN") expectKind(expression.right, right, ["list"], place);
       return BOOLEAN;
     }
@@ -132,9 +133,7 @@ function checkLoop(expression: LoopExpression, place: ExpressionPlace): StaticTy
     case "pathExpression":
       checkKnownVariables(expression.pattern, place);
       place.checkPatterns([expression.pattern], outer);
-      return expression.pattern.shortest === "one"
-        ? { kind: "path" }
-        : { kind: "list", element: { kind: "path" } };
+      return expression.pattern.shortest === "one" ? { kind: "path" } : { kind: "list", element: { kind: "path" } };
     case "patternComprehension": {
       const scope = place.checkPatterns([expression.pattern], outer);
       if (expression.where !== undefined) checkCondition(expression.where, { ...outer, scope });
@@ -174,7 +173,7 @@ function checkCase(expression: Extract<Expression, { kind: "case" }>, place: Exp
     if (subject === undefined) checkWhen(when, place);
     else checkExpression(when, place);
   }
-  const results = branches.map(({ then }) => checkExpression(then, place));
+  const results = branches.map(({ result }) => checkExpression(result, place));
   if (otherwise === undefined) return commonType([...results, { kind: "null" }]);
   return commonType([...results, checkExpression(otherwise, place)]);
 }

@@ -6,7 +6,10 @@ import { checkCondition, checkExpression, isAggregate } from "./check-expression
 import { type CheckContext, compileError, type ExpressionPlace, type TypeScope, undefinedVariable } from "./scope.ts";
 
 export function columnName(item: ReturnItem, source: string): string {
-  return item.alias ?? (item.expression.kind === "variable" ? item.expression.name : source.slice(item.at, item.expression.end));
+  return (
+    item.alias ??
+    (item.expression.kind === "variable" ? item.expression.name : source.slice(item.at, item.expression.end))
+  );
 }
 
 /** Returns the columns, in order, with what is known of their types. */
@@ -40,13 +43,23 @@ export function sortNames<T>(scope: ReadonlyMap<string, T>): readonly (readonly 
 }
 
 /** WHERE of WITH sees the columns, and the variables before them unless rows were grouped. */
-export function checkWhere(projection: Projection, where: Expression, columns: TypeScope, place: ExpressionPlace): void {
+export function checkWhere(
+  projection: Projection,
+  where: Expression,
+  columns: TypeScope,
+  place: ExpressionPlace,
+): void {
   if (!isAggregating(projection) && !projection.isDistinct) {
     checkCondition(where, { ...place, scope: new Map([...place.scope, ...columns]) });
     return;
   }
   if (containsAggregate(where)) {
-    throw compileError(place, where.at, "InvalidAggregation", "WHERE cannot aggregate; name the aggregate, and use the name");
+    throw compileError(
+      place,
+      where.at,
+      "InvalidAggregation",
+      "WHERE cannot aggregate; name the aggregate, and use the name",
+    );
   }
   const known = knownExpressions(projection);
   if (someExpression(where, (one) => one.kind !== "variable" && known.has(expressionKey(one)))) {
@@ -69,7 +82,7 @@ export function containsAggregate(expression: Expression): boolean {
   return someExpression(expression, isAggregate);
 }
 
-export function isAggregating(projection: Projection): boolean {
+function isAggregating(projection: Projection): boolean {
   return projection.items.some(({ expression }) => containsAggregate(expression));
 }
 
@@ -125,7 +138,7 @@ function findUngrouped(
   return undefined;
 }
 
-export function loopVariables(expression: Expression): readonly string[] {
+function loopVariables(expression: Expression): readonly string[] {
   switch (expression.kind) {
     case "listComprehension":
     case "quantifier":
@@ -177,7 +190,8 @@ function checkGroupedOrder(expression: Expression, order: GroupedOrder): void {
     if (itemKeys.has(expressionKey(one))) return;
     if (one.kind === "variable" && !columns.has(one.name) && !locals.has(one.name)) {
       const isGroupedBy = projection.items.some(
-        (item) => !containsAggregate(item.expression) && someExpression(item.expression, (part) => isSameVariable(part, one)),
+        (item) =>
+          !containsAggregate(item.expression) && someExpression(item.expression, (part) => isSameVariable(part, one)),
       );
       if (isGroupedBy && !isAggregated && containsAggregate(expression)) throw ambiguousAggregation(one, place);
       throw undefinedVariable(place, one.at, one.name);
@@ -198,7 +212,12 @@ function checkCount(expression: Expression | undefined, word: "SKIP" | "LIMIT", 
     const message = `${word} cannot depend on a row: use a number or a parameter`;
     throw compileError(place, expression.at, "NonConstantExpression", message);
   }
-  const type = checkExpression(expression, { ...place, scope: new Map(), allowsAggregates: false, allowsPatterns: false });
+  const type = checkExpression(expression, {
+    ...place,
+    scope: new Map(),
+    allowsAggregates: false,
+    allowsPatterns: false,
+  });
   if (expression.kind === "literal") {
     if (typeof expression.value === "bigint" && expression.value < 0n) {
       throw compileError(place, expression.at, "NegativeIntegerArgument", `${word} must not be negative`);

@@ -28,7 +28,12 @@ function checkParts(query: Query, context: CheckContext, scope: TypeScope, isSub
   return first;
 }
 
-function checkSingle(query: SingleQuery, context: CheckContext, outer: TypeScope, isSubquery: boolean): Iterable<string> {
+function checkSingle(
+  query: SingleQuery,
+  context: CheckContext,
+  outer: TypeScope,
+  isSubquery: boolean,
+): Iterable<string> {
   let scope = outer;
   for (const [index, clause] of query.clauses.entries()) {
     checkComposition(clause, index === query.clauses.length - 1, context, isSubquery);
@@ -126,7 +131,12 @@ function checkRemoveItem(item: RemoveItem, place: ExpressionPlace): void {
 
 function checkDelete(target: Expression, place: ExpressionPlace): void {
   if (target.kind === "hasLabels") {
-    throw compileError(place, target.at, "InvalidDelete", "DELETE removes nodes and relationships; REMOVE removes labels");
+    throw compileError(
+      place,
+      target.at,
+      "InvalidDelete",
+      "DELETE removes nodes and relationships; REMOVE removes labels",
+    );
   }
   const { kind } = checkExpression(target, place);
   if (["any", "null", "node", "relationship", "path"].includes(kind)) return;

@@ -12,7 +12,10 @@ export function readProperty(object: CypherValue, key: string): CypherValue {
   throw new EvaluationError("TypeError", "InvalidArgumentType", `a ${typeOfValue(object)} has no properties`);
 }
 
-export function compileIndex(expression: Extract<Expression, { kind: "index" }>, compiler: ExpressionCompiler): Evaluator {
+export function compileIndex(
+  expression: Extract<Expression, { kind: "index" }>,
+  compiler: ExpressionCompiler,
+): Evaluator {
   const object = compiler.compile(expression.object, compiler);
   const index = compiler.compile(expression.index, compiler);
   return placed(compiler, expression, (row) => readIndex(object(row), index(row)));
@@ -32,7 +35,10 @@ function readIndex(object: CypherValue, index: CypherValue): CypherValue {
   throw new EvaluationError("TypeError", "InvalidArgumentType", `a ${typeOfValue(object)} has no items`);
 }
 
-export function compileSlice(expression: Extract<Expression, { kind: "slice" }>, compiler: ExpressionCompiler): Evaluator {
+export function compileSlice(
+  expression: Extract<Expression, { kind: "slice" }>,
+  compiler: ExpressionCompiler,
+): Evaluator {
   const object = compiler.compile(expression.object, compiler);
   const from = compileBound(expression.from, compiler);
   const to = compileBound(expression.to, compiler);
@@ -58,7 +64,11 @@ function readSlice(object: CypherValue, from: CypherValue | undefined, to: Cyphe
 function sliceList(list: CypherList, from: CypherValue | undefined, to: CypherValue | undefined): CypherList {
   const bounds = [from, to].map((bound) => {
     if (bound === undefined || typeof bound === "bigint") return bound === undefined ? undefined : Number(bound);
-    throw new EvaluationError("TypeError", "InvalidArgumentType", `a slice is bounded by integers, not ${typeOfValue(bound)}`);
+    throw new EvaluationError(
+      "TypeError",
+      "InvalidArgumentType",
+      `a slice is bounded by integers, not ${typeOfValue(bound)}`,
+    );
   });
   return list.slice(bounds[0], bounds[1]);
 }

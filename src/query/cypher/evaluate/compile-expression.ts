@@ -95,7 +95,10 @@ function compileKind(expression: Expression, compiler: ExpressionCompiler): Eval
   }
 }
 
-function compileParameter(expression: Extract<Expression, { kind: "parameter" }>, compiler: ExpressionCompiler): Evaluator {
+function compileParameter(
+  expression: Extract<Expression, { kind: "parameter" }>,
+  compiler: ExpressionCompiler,
+): Evaluator {
   const { source, parameters } = compiler.runtime;
   const { name, at } = expression;
   const value = parameters.get(name);
@@ -151,16 +154,15 @@ function propertiesOf(value: CypherValue): CypherMap {
 function compileCase(expression: Extract<Expression, { kind: "case" }>, compiler: ExpressionCompiler): Evaluator {
   const { subject, otherwise, branches } = expression;
   const evaluateOther: Evaluator = otherwise === undefined ? () => null : compile(otherwise, compiler);
-  const compiled = branches.map(({ when, then }) => {
+  const compiled = branches.map(({ when, result }) => {
     const condition: Expression =
       subject === undefined
         ? when
         : { kind: "comparison", first: subject, rest: [{ operator: "=", operand: when }], at: when.at, end: when.end };
-    return { isMet: compile(condition, compiler), then: compile(then, compiler) };
+    return { isMet: compile(condition, compiler), evaluate: compile(result, compiler) };
   });
   return (row) => {
     const branch = compiled.find(({ isMet }) => isMet(row) === true);
-    return branch === undefined ? evaluateOther(row) : branch.then(row);
+    return branch === undefined ? evaluateOther(row) : branch.evaluate(row);
   };
 }
-

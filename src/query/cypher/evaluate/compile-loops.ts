@@ -16,7 +16,12 @@ function compileList(expression: Expression, compiler: ExpressionCompiler): List
   return (row) => {
     const value = evaluate(row);
     if (value === null || isList(value)) return value;
-    throw typeError(compiler, expression.at, "InvalidArgumentType", `this must be a list, and is a ${typeOfValue(value)}`);
+    throw typeError(
+      compiler,
+      expression.at,
+      "InvalidArgumentType",
+      `this must be a list, and is a ${typeOfValue(value)}`,
+    );
   };
 }
 

@@ -42,7 +42,10 @@ function exclusive(values: readonly Ternary[]): Ternary {
   return values.filter((value) => value === true).length % 2 === 1;
 }
 
-export function compileUnary(expression: Extract<Expression, { kind: "unary" }>, compiler: ExpressionCompiler): Evaluator {
+export function compileUnary(
+  expression: Extract<Expression, { kind: "unary" }>,
+  compiler: ExpressionCompiler,
+): Evaluator {
   const { operator, operand } = expression;
   if (operator === "NOT") {
     const condition = compileCondition(operand, compiler);
@@ -60,7 +63,10 @@ export function compileArithmetic(
   compiler: ExpressionCompiler,
 ): Evaluator {
   const first = compiler.compile(expression.first, compiler);
-  const rest = expression.rest.map(({ operator, operand }) => ({ operator, evaluate: compiler.compile(operand, compiler) }));
+  const rest = expression.rest.map(({ operator, operand }) => ({
+    operator,
+    evaluate: compiler.compile(operand, compiler),
+  }));
   return placed(compiler, expression, (row) => {
     let result = first(row);
     for (const { operator, evaluate } of rest) {
@@ -83,7 +89,10 @@ export function compileComparison(
   compiler: ExpressionCompiler,
 ): Evaluator {
   const first = compiler.compile(expression.first, compiler);
-  const rest = expression.rest.map(({ operator, operand }) => ({ operator, evaluate: compiler.compile(operand, compiler) }));
+  const rest = expression.rest.map(({ operator, operand }) => ({
+    operator,
+    evaluate: compiler.compile(operand, compiler),
+  }));
   return (row) => {
     let left = first(row);
     let result: Ternary = true;

@@ -1,8 +1,15 @@
 // Compiles the patterns and the WHERE of a MATCH to a function that matches rows.
+
+import { cypherError } from "../errors.ts";
 import { createCompiler } from "../evaluate/compile-expression.ts";
 import { compileCondition } from "../evaluate/compile-operators.ts";
-import { type CompiledMatch, type DerivedRow, type Evaluator, prepareRows, type QueryRuntime } from "../evaluate/compiler.ts";
-import { cypherError } from "../errors.ts";
+import {
+  type CompiledMatch,
+  type DerivedRow,
+  type Evaluator,
+  prepareRows,
+  type QueryRuntime,
+} from "../evaluate/compiler.ts";
 import type { MatchInput } from "../plan/pattern-plan.ts";
 import type { Expression, PathPattern } from "../syntax/ast.ts";
 import { type CypherValue, isList, isNode, isRelationship, typeOfValue } from "../values/value.ts";
@@ -25,7 +32,9 @@ export function compileMatch(
   const values = pattern.values.map((value) => before.compile(value, before));
   const matched = bindVariables(pattern, scope);
   const after = createCompiler(runtime, matched);
-  const conditions = [...pattern.residual, ...(where === undefined ? [] : [where])].map((one) => compileCondition(one, after));
+  const conditions = [...pattern.residual, ...(where === undefined ? [] : [where])].map((one) =>
+    compileCondition(one, after),
+  );
   const writer = rowWriter(pattern, matched, scope);
   const at = patterns[0]?.at ?? 0;
 
@@ -62,7 +71,11 @@ export function compileMatch(
 
 /** What has no name in the query needs a slot only if a residual condition names it. */
 function bindVariables(pattern: CompiledPattern, scope: SlotScope): SlotScope {
-  const names = [...pattern.nodeNames.keys(), ...pattern.relationshipNames.keys(), ...pattern.paths.map((p) => p.variable)];
+  const names = [
+    ...pattern.nodeNames.keys(),
+    ...pattern.relationshipNames.keys(),
+    ...pattern.paths.map((p) => p.variable),
+  ];
   const used = names.filter((name) => pattern.residual.length > 0 || !isHidden(name));
   return used.reduce((known, name) => known.with(name), scope);
 }
@@ -100,7 +113,11 @@ function readInput(
   return { nodes, relationships, values: values.map((evaluate) => evaluate(row)) };
 }
 
-function readRelationships(value: CypherValue, isPath: boolean, fail: (value: CypherValue) => Error): readonly string[] {
+function readRelationships(
+  value: CypherValue,
+  isPath: boolean,
+  fail: (value: CypherValue) => Error,
+): readonly string[] {
   const list = isPath && isList(value) ? value : [value];
   return list.map((one) => {
     if (!isRelationship(one) || isPath !== isList(value)) throw fail(one);

@@ -1,7 +1,8 @@
 // Creates the nodes and relationships of a pattern for one row: those of CREATE, and of MERGE where nothing matched.
+
+import { EvaluationError, placeError } from "../errors.ts";
 import { createCompiler } from "../evaluate/compile-expression.ts";
 import { type Evaluator, prepareRows, type QueryRuntime } from "../evaluate/compiler.ts";
-import { EvaluationError, placeError } from "../errors.ts";
 import type { MapLiteral, NodePattern, Parameter, PathPattern, RelationshipPattern } from "../syntax/ast.ts";
 import { readPropertyMap } from "../values/storable.ts";
 import { type CypherMap, isNode, typeOfValue } from "../values/value.ts";
@@ -45,7 +46,12 @@ export function compileCreate(
       try {
         const created = nodes.map((node) => node(row, made));
         const links = relationships.map(({ one, properties }, index) => {
-          const link = createRelationship(one, [created[index], created[index + 1]], readProperties(properties(row)), graph);
+          const link = createRelationship(
+            one,
+            [created[index], created[index + 1]],
+            readProperties(properties(row)),
+            graph,
+          );
           if (one.variable !== undefined) row[scope.slotOf(one.variable)] = link;
           return link;
         });

@@ -3,7 +3,14 @@
 import type { NodeRecord, RelationshipRecord } from "../plan/graph-access.ts";
 import type { NodeChanges, PropertyChanges } from "../plan/graph-changes.ts";
 import { equalValues } from "../values/equality.ts";
-import { type CypherMap, type CypherValue, isList, type NodeValue, type RelationshipValue, typeOfValue } from "../values/value.ts";
+import {
+  type CypherMap,
+  type CypherValue,
+  isList,
+  type NodeValue,
+  type RelationshipValue,
+  typeOfValue,
+} from "../values/value.ts";
 
 export class NodeEntity implements NodeValue {
   readonly kind = "node";

@@ -1,9 +1,9 @@
 // Groups rows for aggregates. Each group becomes one row: its first one, with the results of the aggregates in slots of their own.
 import { isAggregate } from "../check/check-expression.ts";
 import { containsAggregate } from "../check/check-projection.ts";
+import { placeError } from "../errors.ts";
 import { createCompiler } from "../evaluate/compile-expression.ts";
 import { type Evaluator, prepareRows, type QueryRuntime } from "../evaluate/compiler.ts";
-import { placeError } from "../errors.ts";
 import { type Accumulator, createAccumulator } from "../functions/aggregate.ts";
 import type { Expression, FunctionCall, Projection } from "../syntax/ast.ts";
 import { childExpressions, expressionKey } from "../syntax/walk.ts";

@@ -71,7 +71,9 @@ function pathsBack(
   levels: readonly Arrivals[],
   { meter }: MatchContext,
 ): readonly (readonly RelationshipEntity[])[] {
-  let ends: readonly { readonly node: string; readonly path: readonly RelationshipEntity[] }[] = [{ node: goal, path: [] }];
+  let ends: readonly { readonly node: string; readonly path: readonly RelationshipEntity[] }[] = [
+    { node: goal, path: [] },
+  ];
   for (const arrivals of levels.toReversed()) {
     ends = ends.flatMap(({ node, path }) =>
       (arrivals.get(node) ?? []).map(({ from, by }) => ({ node: from, path: [by, ...path] })),

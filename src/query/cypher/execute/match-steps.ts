@@ -156,14 +156,25 @@ async function* bindRelationship(number: number, stream: MatchStream, context: M
       if (isUsed(match, relationship, context.plan)) return [];
       const { source, target } = relationship;
       const directions: (readonly [string, string])[] = plan.direction === "in" ? [] : [[source, target]];
-      if (plan.direction === "in" || (plan.direction === "either" && source !== target)) directions.push([target, source]);
+      if (plan.direction === "in" || (plan.direction === "either" && source !== target))
+        directions.push([target, source]);
       return directions.flatMap(([from, to]) => {
         const fromNode = nodes.get(from);
         const toNode = nodes.get(to);
         if (fromNode === undefined || toNode === undefined) return [];
         if (plan.from === plan.to && from !== to) return [];
         if (!fits(plan.from, fromNode, match, context) || !fits(plan.to, toNode, match, context)) return [];
-        return [assignRelationship(match, number, [relationship], [[plan.from, fromNode], [plan.to, toNode]])];
+        return [
+          assignRelationship(
+            match,
+            number,
+            [relationship],
+            [
+              [plan.from, fromNode],
+              [plan.to, toNode],
+            ],
+          ),
+        ];
       });
     });
   }

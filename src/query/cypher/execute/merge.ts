@@ -1,14 +1,15 @@
 // Executes MERGE: each row matches the pattern, or creates it. A row sees what the rows before it created.
-import { type CompiledMatch, prepareRows, type QueryRuntime } from "../evaluate/compiler.ts";
-import { createCompiler } from "../evaluate/compile-expression.ts";
+
 import { cypherError } from "../errors.ts";
+import { createCompiler } from "../evaluate/compile-expression.ts";
+import { type CompiledMatch, prepareRows, type QueryRuntime } from "../evaluate/compiler.ts";
 import type { MergeClause } from "../syntax/ast.ts";
 import { compileCreate, type PatternCreator } from "./create.ts";
-import type { QueryGraph } from "./query-graph.ts";
-import { type Row, type RowStream, type SlotScope } from "./row.ts";
 import type { CompiledClause } from "./project.ts";
-import { compileItems, type ItemWriter } from "./write-items.ts";
+import type { QueryGraph } from "./query-graph.ts";
+import type { Row, RowStream, SlotScope } from "./row.ts";
 import { writeEagerly } from "./write.ts";
+import { compileItems, type ItemWriter } from "./write-items.ts";
 
 export function compileMerge(
   clause: MergeClause,

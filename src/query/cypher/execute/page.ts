@@ -1,7 +1,8 @@
 // SKIP and LIMIT.
+
+import { cypherError } from "../errors.ts";
 import { createCompiler } from "../evaluate/compile-expression.ts";
 import type { QueryRuntime } from "../evaluate/compiler.ts";
-import { cypherError } from "../errors.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { typeOfValue } from "../values/value.ts";
 import { type RowStream, SlotScope } from "./row.ts";

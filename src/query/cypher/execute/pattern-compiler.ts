@@ -1,8 +1,9 @@
 // Turns the patterns of a MATCH into a plan: numbers its nodes and relationships, and says which expressions give the values that the
 // plan compares with.
+
+import type { PatternPlan, PlanNode, PlanRelationship, PropertyFilter } from "../plan/pattern-plan.ts";
 import type { Expression, NodePattern, PathPattern, RelationshipPattern } from "../syntax/ast.ts";
 import { someExpression } from "../syntax/walk.ts";
-import type { PatternPlan, PlanNode, PlanRelationship, PropertyFilter } from "../plan/pattern-plan.ts";
 import { findPushedFilters, type PushedFilter } from "./pushed-filters.ts";
 import type { SlotScope } from "./row.ts";
 

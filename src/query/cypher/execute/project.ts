@@ -58,7 +58,11 @@ export function compileProjection(
     const rows = computeColumns(compiled, input);
     const sorted = order === undefined ? rows : order(rows, drains ? undefined : most);
     const paged = pageRows(sorted, skip?.() ?? 0, limit?.(), drains);
-    return mapRows(filter === undefined ? paged : filter(paged), (row) => slots.map((slot) => cellAt(row, slot)), runtime);
+    return mapRows(
+      filter === undefined ? paged : filter(paged),
+      (row) => slots.map((slot) => cellAt(row, slot)),
+      runtime,
+    );
   };
   return { scope: output, run };
 }

@@ -20,7 +20,9 @@ export function findPushedFilters(where: Expression, isBound: (name: string) => 
     case "logical":
       return where.operator === "AND" ? where.operands.flatMap((one) => findPushedFilters(one, isBound)) : [];
     case "hasLabels":
-      return where.object.kind === "variable" ? [{ kind: "labels", variable: where.object.name, labels: where.labels }] : [];
+      return where.object.kind === "variable"
+        ? [{ kind: "labels", variable: where.object.name, labels: where.labels }]
+        : [];
     case "predicate":
       return where.operator === "IN" ? pushComparison(where.left, "IN", where.right, isBound) : [];
     case "comparison": {

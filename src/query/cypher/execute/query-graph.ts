@@ -1,13 +1,14 @@
 // The graph as one query sees it: what the store has, and over it what the query has written so far. Every read goes through it.
+
+import { hasLabels, passesFilters } from "../plan/filters.ts";
 import type { ExpandRequest, GraphAccess, NodeFilter, NodeRecord, RelationshipRecord } from "../plan/graph-access.ts";
 import type { GraphChanges } from "../plan/graph-changes.ts";
-import { hasLabels, passesFilters } from "../plan/filters.ts";
 import type { MatchInput, PatternPlan } from "../plan/pattern-plan.ts";
 import type { CypherMap, CypherValue } from "../values/value.ts";
 import { type Entity, NodeEntity, RelationshipEntity } from "./entities.ts";
 import { type Match, matchStepwise } from "./match-steps.ts";
-import type { EntityReader } from "./partial-match.ts";
 import type { QueryMeter } from "./meter.ts";
+import type { EntityReader } from "./partial-match.ts";
 
 export class QueryGraph implements EntityReader {
   readonly #access: GraphAccess;
@@ -54,7 +55,10 @@ export class QueryGraph implements EntityReader {
     if (!this.#hasWritten) return;
     yield [...this.#nodes.values()].filter(
       (node) =>
-        node.isChanged && !node.isDeleted && hasLabels(node.labels, labels) && passesFilters(node.properties, filters, values),
+        node.isChanged &&
+        !node.isDeleted &&
+        hasLabels(node.labels, labels) &&
+        passesFilters(node.properties, filters, values),
     );
   }
 

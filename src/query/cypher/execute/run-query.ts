@@ -2,8 +2,8 @@
 // data.
 import type { Environment } from "../../../contracts/environment.ts";
 import { checkQuery, isWriteQuery } from "../check/check-query.ts";
-import type { QueryRuntime } from "../evaluate/compiler.ts";
 import { cypherError } from "../errors.ts";
+import type { QueryRuntime } from "../evaluate/compiler.ts";
 import { exceedsLimit } from "../limits.ts";
 import type { GraphAccess } from "../plan/graph-access.ts";
 import type { GraphChanges } from "../plan/graph-changes.ts";
@@ -148,7 +148,8 @@ async function collectRows(
           if (seen.has(key)) continue;
           seen.add(key);
         }
-        if (rows.length >= maxRows) throw exceedsLimit("cypherRows", maxRows, rows.length + 1, "the result has too many rows");
+        if (rows.length >= maxRows)
+          throw exceedsLimit("cypherRows", maxRows, rows.length + 1, "the result has too many rows");
         rows.push(cells);
       }
       meter.hold(batch.length * (width + 1));

@@ -1,7 +1,8 @@
 // Executes the items of SET and REMOVE on one row.
+
+import { EvaluationError, placeError } from "../errors.ts";
 import { createCompiler } from "../evaluate/compile-expression.ts";
 import { type Evaluator, type ExpressionCompiler, prepareRows, type QueryRuntime } from "../evaluate/compiler.ts";
-import { EvaluationError, placeError } from "../errors.ts";
 import { checkReadable } from "../functions/call-context.ts";
 import type { RemoveItem, SetItem } from "../syntax/ast.ts";
 import { checkStorable, readPropertyMap } from "../values/storable.ts";
@@ -44,7 +45,12 @@ function compileItem(item: SetItem | RemoveItem, graph: QueryGraph, compiler: Ex
   switch (item.kind) {
     case "setProperty": {
       const { key } = item.target;
-      return writeProperty(compiler.compile(item.target.object, compiler), () => key, compiler.compile(item.value, compiler), graph);
+      return writeProperty(
+        compiler.compile(item.target.object, compiler),
+        () => key,
+        compiler.compile(item.value, compiler),
+        graph,
+      );
     }
     case "setDynamicProperty": {
       const key = compiler.compile(item.key, compiler);
@@ -52,11 +58,21 @@ function compileItem(item: SetItem | RemoveItem, graph: QueryGraph, compiler: Ex
     }
     case "removeProperty": {
       const { key } = item.target;
-      return writeProperty(compiler.compile(item.target.object, compiler), () => key, () => null, graph);
+      return writeProperty(
+        compiler.compile(item.target.object, compiler),
+        () => key,
+        () => null,
+        graph,
+      );
     }
     case "replaceProperties":
     case "mergeProperties":
-      return writeProperties(item.kind, compiler.compile(item.variable, compiler), compiler.compile(item.value, compiler), graph);
+      return writeProperties(
+        item.kind,
+        compiler.compile(item.variable, compiler),
+        compiler.compile(item.value, compiler),
+        graph,
+      );
     case "setLabels":
     case "removeLabels": {
       const target = compiler.compile(item.variable, compiler);
@@ -89,7 +105,11 @@ function writeProperty(object: Evaluator, key: Evaluator, value: Evaluator, grap
     const written = value(row);
     if (entity === undefined) return;
     if (typeof name !== "string") {
-      throw new EvaluationError("TypeError", "MapElementAccessByNonString", `a property key is a text, not a ${typeOfValue(name)}`);
+      throw new EvaluationError(
+        "TypeError",
+        "MapElementAccessByNonString",
+        `a property key is a text, not a ${typeOfValue(name)}`,
+      );
     }
     checkStorable(name, written);
     graph.setProperty(entity, name, written);

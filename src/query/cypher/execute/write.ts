@@ -1,8 +1,9 @@
 // Executes CREATE, SET, REMOVE and DELETE. A clause that writes reads all its rows first, so that it never sees its own writes, and the
 // clauses after it see all of them.
+
+import { cypherError } from "../errors.ts";
 import { createCompiler } from "../evaluate/compile-expression.ts";
 import { prepareRows, type QueryRuntime } from "../evaluate/compiler.ts";
-import { cypherError } from "../errors.ts";
 import type { CreateClause, DeleteClause, RemoveClause, SetClause } from "../syntax/ast.ts";
 import { type CypherValue, isPath, typeOfValue } from "../values/value.ts";
 import { compileCreate } from "./create.ts";

@@ -135,7 +135,11 @@ function percentile(
       if (!isNumber(second)) throw invalidValue(name, second);
       share = Number(second);
       if (!(share >= 0 && share <= 1)) {
-        throw new EvaluationError("ArgumentError", "NumberOutOfRange", `${name}() needs a share from 0 to 1, not ${share}`);
+        throw new EvaluationError(
+          "ArgumentError",
+          "NumberOutOfRange",
+          `${name}() needs a share from 0 to 1, not ${share}`,
+        );
       }
       hold(1);
       values.push(value);

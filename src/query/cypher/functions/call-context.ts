@@ -1,7 +1,14 @@
 // What functions get besides their operands, and the errors and checks that they share.
 import { EvaluationError } from "../errors.ts";
 import { CYPHER_LIMITS, exceedsLimit } from "../limits.ts";
-import { type CypherList, type CypherValue, isNumber, type NodeValue, type RelationshipValue, typeOfValue } from "../values/value.ts";
+import {
+  type CypherList,
+  type CypherValue,
+  isNumber,
+  type NodeValue,
+  type RelationshipValue,
+  typeOfValue,
+} from "../values/value.ts";
 
 export interface CallContext {
   /** From 0 up to, and without, 1. */
@@ -40,7 +47,11 @@ export function wholeNumber(name: string, value: CypherValue | undefined): numbe
 /** A deleted node or relationship has nothing to read. */
 export function checkReadable<T extends NodeValue | RelationshipValue>(entity: T): T {
   if (!entity.isDeleted) return entity;
-  throw new EvaluationError("EntityNotFound", "DeletedEntityAccess", `the ${entity.kind} ${entity.id} is deleted by this query`);
+  throw new EvaluationError(
+    "EntityNotFound",
+    "DeletedEntityAccess",
+    `the ${entity.kind} ${entity.id} is deleted by this query`,
+  );
 }
 
 export function checkListLength(length: number): void {

@@ -12,7 +12,7 @@ import {
   isRelationship,
   typeOfValue,
 } from "../values/value.ts";
-import { checkListLength, checkReadable, type CypherFunction, invalidValue } from "./call-context.ts";
+import { type CypherFunction, checkListLength, checkReadable, invalidValue } from "./call-context.ts";
 import { textLength } from "./text.ts";
 
 export function listFunctions(): readonly (readonly [string, CypherFunction])[] {

@@ -12,7 +12,11 @@ export function mathFunctions(): readonly (readonly [string, CypherFunction])[] 
   return [
     ...plain,
     ["abs", ([value = null]) => (value === null ? null : absolute(value))],
-    ["atan2", ([y = null, x = null]) => (y === null || x === null ? null : Math.atan2(toNumber("atan2", y), toNumber("atan2", x)))],
+    [
+      "atan2",
+      ([y = null, x = null]) =>
+        y === null || x === null ? null : Math.atan2(toNumber("atan2", y), toNumber("atan2", x)),
+    ],
     ["cot", ofNumber("cot", (value) => 1 / Math.tan(value))],
     ["degrees", ofNumber("degrees", (value) => (value * 180) / Math.PI)],
     ["radians", ofNumber("radians", (value) => (value * Math.PI) / 180)],

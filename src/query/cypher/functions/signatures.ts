@@ -122,7 +122,14 @@ export const signatures = once((): ReadonlyMap<string, FunctionSignature> => {
         const kinds = accepts === "-" ? undefined : accepts.split("|").map(staticKind);
         return [
           name,
-          { min: +min, max: +max, accepts: kinds, returns: staticKind(returns), element: staticKind(element), isAggregate },
+          {
+            min: +min,
+            max: +max,
+            accepts: kinds,
+            returns: staticKind(returns),
+            element: staticKind(element),
+            isAggregate,
+          },
         ];
       });
   return new Map([...read(FUNCTIONS, false), ...read(AGGREGATES, true)]);

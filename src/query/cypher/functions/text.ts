@@ -1,7 +1,14 @@
 // Functions of texts. Characters are code points.
 import { EvaluationError } from "../errors.ts";
 import type { CypherList, CypherValue } from "../values/value.ts";
-import { checkListLength, checkTextLength, type CypherFunction, invalidValue, ofText, wholeNumber } from "./call-context.ts";
+import {
+  type CypherFunction,
+  checkListLength,
+  checkTextLength,
+  invalidValue,
+  ofText,
+  wholeNumber,
+} from "./call-context.ts";
 
 export function textFunctions(): readonly (readonly [string, CypherFunction])[] {
   const lower = ofText("toLower", (text) => text.toLowerCase());

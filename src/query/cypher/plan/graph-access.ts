@@ -33,7 +33,7 @@ export interface ExpandRequest {
 }
 
 /** A match of one input row: ids by the numbers of the plan. A relationship of a variable length has any number of ids. */
-export interface MatchedIds {
+interface MatchedIds {
   /** The index of the input row. */
   readonly input: number;
   readonly nodes: readonly string[];
@@ -41,7 +41,7 @@ export interface MatchedIds {
 }
 
 /** One batch of matches, with the records that came with them, so that they need not be read again. */
-export interface MatchBatch {
+interface MatchBatch {
   readonly matches: readonly MatchedIds[];
   readonly nodes: readonly NodeRecord[];
   readonly relationships: readonly RelationshipRecord[];

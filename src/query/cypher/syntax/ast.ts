@@ -21,7 +21,7 @@ export interface Parameter extends TreeNode {
   readonly name: string;
 }
 
-export interface PropertyAccess extends TreeNode {
+interface PropertyAccess extends TreeNode {
   readonly kind: "property";
   readonly object: Expression;
   readonly key: string;
@@ -40,7 +40,7 @@ interface SliceAccess extends TreeNode {
   readonly to: Expression | undefined;
 }
 
-export interface LabelPredicate extends TreeNode {
+interface LabelPredicate extends TreeNode {
   readonly kind: "hasLabels";
   readonly object: Expression;
   readonly labels: readonly string[];
@@ -61,7 +61,7 @@ interface UnaryExpression extends TreeNode {
 export type ArithmeticOperator = "+" | "-" | "*" | "/" | "%" | "^";
 
 /** A chain of the same precedence, evaluated from the left. */
-export interface ArithmeticChain extends TreeNode {
+interface ArithmeticChain extends TreeNode {
   readonly kind: "arithmetic";
   readonly first: Expression;
   readonly rest: readonly { readonly operator: ArithmeticOperator; readonly operand: Expression }[];
@@ -70,7 +70,7 @@ export interface ArithmeticChain extends TreeNode {
 export type ComparisonOperator = "=" | "<>" | "<" | "<=" | ">" | ">=";
 
 /** `a < b <= c` holds if both comparisons do. */
-export interface ComparisonChain extends TreeNode {
+interface ComparisonChain extends TreeNode {
   readonly kind: "comparison";
   readonly first: Expression;
   readonly rest: readonly { readonly operator: ComparisonOperator; readonly operand: Expression }[];
@@ -150,17 +150,17 @@ export interface Reduction extends TreeNode {
 export interface CaseExpression extends TreeNode {
   readonly kind: "case";
   readonly subject: Expression | undefined;
-  readonly branches: readonly { readonly when: Expression; readonly then: Expression }[];
+  readonly branches: readonly { readonly when: Expression; readonly result: Expression }[];
   readonly otherwise: Expression | undefined;
 }
 
 /** True if the pattern matches at least once. */
-export interface PatternPredicate extends TreeNode {
+interface PatternPredicate extends TreeNode {
   readonly kind: "patternPredicate";
   readonly pattern: PathPattern;
 }
 
-export interface PatternComprehension extends TreeNode {
+interface PatternComprehension extends TreeNode {
   readonly kind: "patternComprehension";
   readonly pattern: PathPattern;
   readonly where: Expression | undefined;
@@ -168,14 +168,14 @@ export interface PatternComprehension extends TreeNode {
 }
 
 /** EXISTS { … } and COUNT { … }: a query, or the patterns of a MATCH without the word. */
-export interface Subquery extends TreeNode {
+interface Subquery extends TreeNode {
   readonly kind: "subquery";
   readonly result: "exists" | "count";
   readonly query: Query;
 }
 
 /** shortestPath((a)-[*]->(b)) as a value. */
-export interface PathExpression extends TreeNode {
+interface PathExpression extends TreeNode {
   readonly kind: "pathExpression";
   readonly pattern: PathPattern;
 }
@@ -265,13 +265,13 @@ export interface UnwindClause extends TreeNode {
   readonly variable: string;
 }
 
-export interface WithClause extends TreeNode {
+interface WithClause extends TreeNode {
   readonly kind: "with";
   readonly projection: Projection;
   readonly where: Expression | undefined;
 }
 
-export interface ReturnClause extends TreeNode {
+interface ReturnClause extends TreeNode {
   readonly kind: "return";
   readonly projection: Projection;
 }
@@ -291,8 +291,17 @@ export interface MergeClause extends TreeNode {
 export type SetItem = TreeNode &
   (
     | { readonly kind: "setProperty"; readonly target: PropertyAccess; readonly value: Expression }
-    | { readonly kind: "setDynamicProperty"; readonly object: Expression; readonly key: Expression; readonly value: Expression }
-    | { readonly kind: "replaceProperties" | "mergeProperties"; readonly variable: Variable; readonly value: Expression }
+    | {
+        readonly kind: "setDynamicProperty";
+        readonly object: Expression;
+        readonly key: Expression;
+        readonly value: Expression;
+      }
+    | {
+        readonly kind: "replaceProperties" | "mergeProperties";
+        readonly variable: Variable;
+        readonly value: Expression;
+      }
     | { readonly kind: "setLabels"; readonly variable: Variable; readonly labels: readonly string[] }
   );
 

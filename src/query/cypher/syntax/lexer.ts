@@ -4,7 +4,7 @@ import { CYPHER_LIMITS, exceedsLimit, exceedsLimitAt } from "../limits.ts";
 import { readNumber } from "./number-literal.ts";
 import { readQuotedName, readString } from "./string-literal.ts";
 
-export type TokenKind = "name" | "quotedName" | "string" | "integer" | "float" | "parameter" | "symbol" | "badNumber" | "end";
+type TokenKind = "name" | "quotedName" | "string" | "integer" | "float" | "parameter" | "symbol" | "badNumber" | "end";
 
 export interface Token {
   readonly kind: TokenKind;
@@ -20,7 +20,7 @@ export interface Token {
 /** The longest are first. `..` must be read before numbers, so that `1..2` is a range. */
 const SYMBOLS = ["..", "<>", "<=", ">=", "+=", "=~", ..."()[]{},.:;|+-*/%^=<>"];
 const NAME = /[\p{ID_Start}_][\p{ID_Continue}]*/uy;
-const SPACE = /(?:\s|\/\/[^\n\r]*|\/\*[^]*?\*\/)+/y;
+const SPACE = /(?:\s|\/\/[^\n\r]*|\/\*[\s\S]*?\*\/)+/y;
 const DIGIT = /[0-9]/;
 
 export function readTokens(source: string): readonly Token[] {

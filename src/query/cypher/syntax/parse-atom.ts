@@ -207,11 +207,11 @@ function parseCall(reader: TokenReader): Expression {
 function parseCase(reader: TokenReader): CaseExpression {
   const { offset: at } = reader.next();
   const subject = reader.isKeyword("WHEN") ? undefined : reader.expression();
-  const branches: { when: Expression; then: Expression }[] = [];
+  const branches: { when: Expression; result: Expression }[] = [];
   while (reader.takeKeyword("WHEN")) {
     const when = reader.expression();
     reader.expectKeyword("THEN");
-    branches.push({ when, then: reader.expression() });
+    branches.push({ when, result: reader.expression() });
   }
   if (branches.length === 0) throw reader.unexpected(["WHEN"]);
   const otherwise = reader.takeKeyword("ELSE") ? reader.expression() : undefined;

@@ -14,4 +14,3 @@ export function parseMap(reader: TokenReader): MapLiteral {
   reader.expectSymbol("}");
   return { kind: "map", entries, at, end: reader.end };
 }
-

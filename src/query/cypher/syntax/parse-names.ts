@@ -20,4 +20,3 @@ export function parseVariableName(reader: TokenReader): string {
   if (!isVariableNext(reader)) throw reader.unexpected(["a variable"]);
   return reader.next().text;
 }
-

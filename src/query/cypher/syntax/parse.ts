@@ -80,5 +80,10 @@ function parsePatternQuery(reader: TokenReader): Query {
   const patterns = parsePatterns(reader);
   const where = parseWhere(reader);
   const { end } = reader;
-  return { parts: [{ clauses: [{ kind: "match", isOptional: false, patterns, where, at, end }] }], union: undefined, at, end };
+  return {
+    parts: [{ clauses: [{ kind: "match", isOptional: false, patterns, where, at, end }] }],
+    union: undefined,
+    at,
+    end,
+  };
 }

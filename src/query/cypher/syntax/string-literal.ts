@@ -26,10 +26,10 @@ export function readString(source: string, offset: number): { text: string; end:
       throw syntaxError(source, offset, "InvalidUnicodeLiteral", "the string has half of a surrogate pair");
     }
     if (character !== "\\") continue;
-    const escape = readEscape(source, at);
-    parts.push(source.slice(from, at), escape.text);
-    from = escape.end;
-    at = escape.end - 1;
+    const escaped = readEscape(source, at);
+    parts.push(source.slice(from, at), escaped.text);
+    from = escaped.end;
+    at = escaped.end - 1;
   }
   throw syntaxError(source, offset, "UnexpectedSyntax", "the string has no end");
 }

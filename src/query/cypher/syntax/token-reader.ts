@@ -118,7 +118,8 @@ export class TokenReader {
   /** `detail` is that of the language for this mistake. */
   unexpected(expected: readonly string[], detail = "UnexpectedSyntax"): HoldfastError {
     const token = this.peek();
-    const shown = token.kind === "end" ? "the end of the query" : JSON.stringify(this.source.slice(token.offset, token.end));
+    const shown =
+      token.kind === "end" ? "the end of the query" : JSON.stringify(this.source.slice(token.offset, token.end));
     return cypherError(this.source, token.offset, {
       kind: "SyntaxError",
       phase: "compile time",

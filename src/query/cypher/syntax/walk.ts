@@ -33,10 +33,7 @@ export function childExpressions(expression: Expression): readonly Expression[] 
     case "map":
       return expression.entries.map(({ value }) => value);
     case "mapProjection":
-      return [
-        expression.object,
-        ...expression.items.flatMap((item) => (item.kind === "entry" ? [item.value] : [])),
-      ];
+      return [expression.object, ...expression.items.flatMap((item) => (item.kind === "entry" ? [item.value] : []))];
     case "listComprehension":
       return present([expression.list, expression.where, expression.projection]);
     case "quantifier":
@@ -44,7 +41,7 @@ export function childExpressions(expression: Expression): readonly Expression[] 
     case "reduce":
       return [expression.initial, expression.list, expression.body];
     case "case": {
-      const branches = expression.branches.flatMap(({ when, then }) => [when, then]);
+      const branches = expression.branches.flatMap(({ when, result }) => [when, result]);
       return present([expression.subject, ...branches, expression.otherwise]);
     }
     case "patternPredicate":
@@ -55,7 +52,7 @@ export function childExpressions(expression: Expression): readonly Expression[] 
   }
 }
 
-export function patternExpressions(pattern: PathPattern): readonly Expression[] {
+function patternExpressions(pattern: PathPattern): readonly Expression[] {
   return present([...pattern.nodes, ...pattern.relationships].map(({ properties }) => properties));
 }
 

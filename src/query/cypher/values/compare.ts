@@ -2,7 +2,17 @@
 // which puts any two values in an order.
 import type { ComparisonOperator } from "../syntax/ast.ts";
 import { equalValues, type Ternary } from "./equality.ts";
-import { type CypherList, type CypherMap, type CypherValue, isList, isMap, isNumber, isPath, typeOfValue, type ValueType } from "./value.ts";
+import {
+  type CypherList,
+  type CypherMap,
+  type CypherValue,
+  isList,
+  isMap,
+  isNumber,
+  isPath,
+  typeOfValue,
+  type ValueType,
+} from "./value.ts";
 
 export function compareValues(operator: ComparisonOperator, left: CypherValue, right: CypherValue): Ternary {
   if (operator === "=") return equalValues(left, right);
@@ -64,7 +74,7 @@ function partialOrder(left: CypherValue, right: CypherValue): number | null {
 }
 
 /** By code points, as both databases compare text; JavaScript's < compares UTF-16 units, which differs beyond U+FFFF. */
-export function compareTexts(left: string, right: string): number {
+function compareTexts(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let index = 0; index < length; index++) {
     const a = left.charCodeAt(index);

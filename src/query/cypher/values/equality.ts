@@ -26,7 +26,7 @@ export function equalValues(left: CypherValue, right: CypherValue): Ternary {
 }
 
 /** Comparisons of a bigint with a number are exact in JavaScript. */
-export function equalNumbers(left: bigint | number, right: bigint | number): boolean {
+function equalNumbers(left: bigint | number, right: bigint | number): boolean {
   return left <= right && left >= right;
 }
 

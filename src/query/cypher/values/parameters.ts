@@ -6,7 +6,9 @@ import type { CypherValue } from "./value.ts";
 const DEPTH_MAX = 64;
 
 export function readParameters(parameters: Readonly<Record<string, unknown>>): ReadonlyMap<string, CypherValue> {
-  return new Map(Object.entries(parameters).map(([name, value]) => [name, readValue(value, `the parameter ${name}`, 0)]));
+  return new Map(
+    Object.entries(parameters).map(([name, value]) => [name, readValue(value, `the parameter ${name}`, 0)]),
+  );
 }
 
 function readValue(value: unknown, what: string, depth: number): CypherValue {

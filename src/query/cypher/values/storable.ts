@@ -16,7 +16,11 @@ export function checkStorable(key: string, value: CypherValue): void {
 export function readPropertyMap(value: CypherValue): CypherMap {
   const map = isEntity(value) ? value.properties : value;
   if (map === null || !isMap(map)) {
-    throw new EvaluationError("TypeError", "InvalidArgumentType", `properties come as a map, not as a ${typeOfValue(value)}`);
+    throw new EvaluationError(
+      "TypeError",
+      "InvalidArgumentType",
+      `properties come as a map, not as a ${typeOfValue(value)}`,
+    );
   }
   for (const [key, one] of map) checkStorable(key, one);
   return map;
