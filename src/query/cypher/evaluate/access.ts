@@ -1,5 +1,6 @@
 // Reads parts of values: properties, items of lists, slices.
 import { EvaluationError } from "../errors.ts";
+import type { Row } from "../execute/row.ts";
 import { checkReadable } from "../functions/call-context.ts";
 import type { Expression } from "../syntax/ast.ts";
 import { type CypherList, type CypherValue, isEntity, isList, isMap, typeOfValue } from "../values/value.ts";
@@ -49,7 +50,7 @@ export function compileSlice(
 function compileBound(
   bound: Expression | undefined,
   compiler: ExpressionCompiler,
-): (row: CypherValue[]) => CypherValue | undefined {
+): (row: Row) => CypherValue | undefined {
   return bound === undefined ? () => undefined : compiler.compile(bound, compiler);
 }
 

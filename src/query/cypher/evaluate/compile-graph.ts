@@ -1,10 +1,10 @@
 // Compiles what reads the graph: pattern predicates and comprehensions, shortest paths, subqueries, startNode and endNode. Each is
 // computed ahead for a batch of rows.
-import { cellAt } from "../execute/row.ts";
+import { cellAt, type Row } from "../execute/row.ts";
 import { invalidValue } from "../functions/call-context.ts";
 import type { Expression, FunctionCall, PathPattern, Query } from "../syntax/ast.ts";
 import { type CypherValue, isRelationship } from "../values/value.ts";
-import { type Evaluator, type ExpressionCompiler, innerCompiler, type Preparation, prepareRows } from "./compiler.ts";
+import { addPreparation, type Evaluator, type ExpressionCompiler, innerCompiler, type Preparation, prepareRows } from "./compiler.ts";
 
 type GraphExpression =
   | Extract<Expression, { kind: "patternPredicate" | "patternComprehension" | "subquery" | "pathExpression" }>
@@ -12,7 +12,7 @@ type GraphExpression =
 
 export function compileGraphExpression(expression: GraphExpression, compiler: ExpressionCompiler): Evaluator {
   const slot = compiler.scope.takeSlot();
-  compiler.preparations.push(prepareExpression(expression, compiler, slot));
+  addPreparation(compiler, prepareExpression(expression, compiler, slot), slot);
   return (row) => cellAt(row, slot);
 }
 
@@ -38,7 +38,7 @@ function prepareCount(
   patterns: readonly PathPattern[],
   where: Expression | undefined,
   compiler: ExpressionCompiler,
-  assign: (row: CypherValue[], count: number) => void,
+  assign: (row: Row, count: number) => void,
 ): Preparation {
   const { match } = compiler.runtime.compileMatch(patterns, where, compiler.scope);
   return async (rows) => {

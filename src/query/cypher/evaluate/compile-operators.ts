@@ -1,5 +1,6 @@
 // Compiles operators, with their three-valued logic.
 import { unsupported } from "../errors.ts";
+import type { Row } from "../execute/row.ts";
 import { checkListLength, checkReadable, checkTextLength } from "../functions/call-context.ts";
 import { isInList } from "../plan/filters.ts";
 import type { Expression, LogicalExpression, PredicateExpression } from "../syntax/ast.ts";
@@ -9,7 +10,7 @@ import type { Ternary } from "../values/equality.ts";
 import { type CypherValue, isList, isNode, isNumber, isRelationship, typeOfValue } from "../values/value.ts";
 import { type Evaluator, type ExpressionCompiler, placed, typeError } from "./compiler.ts";
 
-type Condition = (row: CypherValue[]) => Ternary;
+type Condition = (row: Row) => Ternary;
 
 /** A condition; what is neither a boolean nor null is an error. */
 export function compileCondition(expression: Expression, compiler: ExpressionCompiler): Condition {

@@ -1,9 +1,10 @@
 // What the parts of the evaluator share. An expression is compiled to a function from a row to a value, which never waits. What must
 // read the graph (patterns, subqueries, the nodes of a relationship) is computed ahead, for a batch of rows at once, into slots of
 // their own; the function then takes it from there.
-import { cypherError, placeError } from "../errors.ts";
+import { isHoldfastError } from "../../../contracts/errors.ts";
+import { cypherError, EvaluationError, placeError } from "../errors.ts";
 import type { QueryMeter } from "../execute/meter.ts";
-import type { Row, SlotScope } from "../execute/row.ts";
+import { FailedCell, type Row, type SlotScope } from "../execute/row.ts";
 import type { CallContext } from "../functions/call-context.ts";
 import type { Expression, PathPattern, Query } from "../syntax/ast.ts";
 import type { CypherValue, NodeValue } from "../values/value.ts";
@@ -54,6 +55,27 @@ export interface ExpressionCompiler {
 /** The same with other variables and preparations of its own: for what is evaluated for other rows. */
 export function innerCompiler(compiler: ExpressionCompiler, scope: SlotScope): ExpressionCompiler {
   return { ...compiler, scope, preparations: [] };
+}
+
+/** `slot` gets what is prepared, or the failure. */
+export function addPreparation({ preparations }: ExpressionCompiler, prepare: Preparation, slot: number): void {
+  const isolated: Preparation = async (rows) => {
+    try {
+      await prepare(rows);
+    } catch (error) {
+      if (!isMistake(error)) throw error;
+      const [row, ...others] = rows;
+      if (row === undefined) return;
+      if (others.length === 0) row[slot] = new FailedCell(error);
+      else for (const one of rows) await isolated([one]);
+    }
+  };
+  preparations.push(isolated);
+}
+
+/** Errors of limits, time and the store end the query at once. */
+function isMistake(error: unknown): boolean {
+  return error instanceof EvaluationError || (isHoldfastError(error) && error.code === "InvalidQuery");
 }
 
 export async function prepareRows(compiler: ExpressionCompiler, rows: readonly Row[]): Promise<void> {

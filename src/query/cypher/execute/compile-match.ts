@@ -2,7 +2,6 @@
 
 import { cypherError } from "../errors.ts";
 import { createCompiler } from "../evaluate/compile-expression.ts";
-import { compileCondition } from "../evaluate/compile-operators.ts";
 import {
   type CompiledMatch,
   type DerivedRow,
@@ -16,6 +15,7 @@ import { type CypherValue, isList, isNode, isRelationship, typeOfValue } from ".
 import type { NodeEntity } from "./entities.ts";
 import type { Match } from "./match-steps.ts";
 import { otherEnd } from "./partial-match.ts";
+import { compileConditions } from "./conditions.ts";
 import { type CompiledPattern, compilePattern, type PatternPath } from "./pattern-compiler.ts";
 import type { QueryGraph } from "./query-graph.ts";
 import { cellAt, isHidden, type Row, type SlotScope } from "./row.ts";
@@ -31,10 +31,8 @@ export function compileMatch(
   const before = createCompiler(runtime, scope);
   const values = pattern.values.map((value) => before.compile(value, before));
   const matched = bindVariables(pattern, scope);
-  const after = createCompiler(runtime, matched);
-  const conditions = [...pattern.residual, ...(where === undefined ? [] : [where])].map((one) =>
-    compileCondition(one, after),
-  );
+  const conditions = [...pattern.residual, ...(where === undefined ? [] : [where])];
+  const filter = compileConditions(conditions, () => createCompiler(runtime, matched));
   const writer = rowWriter(pattern, matched, scope);
   const at = patterns[0]?.at ?? 0;
 
@@ -55,15 +53,7 @@ export function compileMatch(
         const source = sources[one.input] ?? 0;
         return { source, row: writer([...(rows[source] ?? [])], one, between) };
       });
-      if (conditions.length === 0) {
-        yield derived;
-        continue;
-      }
-      await prepareRows(
-        after,
-        derived.map(({ row }) => row),
-      );
-      yield derived.filter(({ row }) => conditions.every((condition) => condition(row) === true));
+      yield filter === undefined ? derived : await filter(derived, ({ row }) => row);
     }
   }
   return { scope: matched.withoutHidden(), match };

@@ -1,18 +1,18 @@
 // Executes the WHERE of WITH.
-import { compileCondition } from "../evaluate/compile-operators.ts";
-import { type ExpressionCompiler, prepareRows } from "../evaluate/compiler.ts";
+import type { ExpressionCompiler } from "../evaluate/compiler.ts";
 import type { Expression } from "../syntax/ast.ts";
+import { compileConditions } from "./conditions.ts";
 import type { RowStream } from "./row.ts";
 
-export function compileFilter(where: Expression, compiler: ExpressionCompiler): (input: RowStream) => RowStream {
-  const { meter } = compiler.runtime;
-  const condition = compileCondition(where, compiler);
-  return async function* filter(input) {
+export function compileFilter(
+  where: Expression,
+  makeCompiler: () => ExpressionCompiler,
+): (input: RowStream) => RowStream {
+  const filter = compileConditions([where], makeCompiler);
+  return async function* filterRows(input) {
     for await (const batch of input) {
-      await prepareRows(compiler, batch);
-      const rows = batch.filter((row) => condition(row) === true);
-      if (rows.length > 0) yield rows;
-      if (meter.isSliceSpent) await meter.pause();
+      const rows = filter === undefined ? batch : await filter(batch, (row) => row);
+      if (rows.length > 0) yield [...rows];
     }
   };
 }

@@ -8,7 +8,7 @@ import { type Accumulator, createAccumulator } from "../functions/aggregate.ts";
 import type { Expression, FunctionCall, Projection } from "../syntax/ast.ts";
 import { childExpressions, expressionKey } from "../syntax/walk.ts";
 import { rowKey } from "../values/equality.ts";
-import { BATCH_ROWS, type Row, type RowStream, type SlotScope } from "./row.ts";
+import { BATCH_ROWS, cellAt, type Row, type RowStream, type SlotScope } from "./row.ts";
 
 export interface RowGrouping {
   /** Slots of the aggregates' results, by expressionKey. */
@@ -41,7 +41,7 @@ export function compileGrouping(projection: Projection, runtime: QueryRuntime, s
   const grouping = projection.items.map(({ expression }) => expression).filter((one) => !containsAggregate(one));
   const keys = grouping.map((expression) => compiler.compile(expression, compiler));
   if (projection.isStar) {
-    for (const slot of scope.slots.values()) keys.push((row) => row[slot] ?? null);
+    for (const slot of scope.slots.values()) keys.push((row) => cellAt(row, slot));
   }
   const known = new Map([...calls.keys()].map((key, index) => [key, aggregates[index]?.slot ?? 0]));
   const prepare = (rows: readonly Row[]) => prepareRows(compiler, rows);
@@ -70,6 +70,7 @@ async function* groupRows(input: RowStream, run: GroupingRun): RowStream {
   for await (const batch of input) {
     await prepare(batch);
     for (const row of batch) {
+      if (runtime.meter.shouldPause()) await runtime.meter.pause();
       const key = rowKey(keys.map((evaluate) => evaluate(row)));
       let group = groups.get(key);
       if (group === undefined) {
@@ -78,7 +79,6 @@ async function* groupRows(input: RowStream, run: GroupingRun): RowStream {
       }
       addRow(group, row, run);
     }
-    if (runtime.meter.isSliceSpent) await runtime.meter.pause();
   }
   // Without keys there is one group, also of no rows.
   if (groups.size === 0 && keys.length === 0) groups.set("", newGroup([]));

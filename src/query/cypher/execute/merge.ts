@@ -7,7 +7,7 @@ import type { MergeClause } from "../syntax/ast.ts";
 import { compileCreate, type PatternCreator } from "./create.ts";
 import type { CompiledClause } from "./project.ts";
 import type { QueryGraph } from "./query-graph.ts";
-import type { Row, RowStream, SlotScope } from "./row.ts";
+import { cellAt, type Row, type RowStream, type SlotScope } from "./row.ts";
 import { writeEagerly } from "./write.ts";
 import { compileItems, type ItemWriter } from "./write-items.ts";
 
@@ -50,7 +50,7 @@ async function* mergeRows(rows: readonly Row[], merge: MergeRun, { meter }: Quer
     for await (const derived of merge.matcher.match([row])) {
       for (const one of derived) {
         const copy = [...row];
-        for (const [slot, from] of merge.slots) copy[slot] = one.row[from] ?? null;
+        for (const [slot, from] of merge.slots) copy[slot] = cellAt(one.row, from);
         matched.push(copy);
       }
     }

@@ -1,7 +1,7 @@
 // Bounds what one query takes: time, rows and values held. It also lets the event loop run between slices of work.
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
-import { TimeSlice } from "../../../core/time-slice.ts";
+import { SampledSlice, TimeSlice } from "../../../core/time-slice.ts";
 import { CYPHER_LIMITS, exceedsLimit } from "../limits.ts";
 
 export interface QueryLimits {
@@ -26,6 +26,7 @@ export class QueryMeter {
   readonly limits: QueryLimits;
   readonly #environment: Environment;
   readonly #slice: TimeSlice;
+  readonly #sampled: SampledSlice;
   readonly #deadline: number;
   #steps = 0;
   #rows = 0;
@@ -35,6 +36,7 @@ export class QueryMeter {
     this.limits = limits;
     this.#environment = environment;
     this.#slice = new TimeSlice(environment);
+    this.#sampled = new SampledSlice(environment);
     this.#deadline = environment.monotonic() + limits.timeoutMs;
   }
 
@@ -74,6 +76,21 @@ export class QueryMeter {
       details: { timeoutMs },
       hint: "ask for less, or allow more time",
     });
+  }
+
+  /** Before each step of work that can pause, and may cost less than reading the clock. */
+  shouldPause(): boolean {
+    return this.#sampled.isSpent;
+  }
+
+  /** Array.filter that pauses. */
+  async filter<T>(items: readonly T[], test: (item: T) => boolean): Promise<readonly T[]> {
+    const passed: T[] = [];
+    for (const item of items) {
+      if (this.shouldPause()) await this.pause();
+      if (test(item)) passed.push(item);
+    }
+    return passed;
   }
 
   /** Whether it is time to pause. */

@@ -48,7 +48,7 @@ export function compileProjection(
   const compiled: CompiledColumns = { runtime, grouping, compiler, columns, isDistinct: projection.isDistinct };
   const after = compilerAfter(projection, names, items, { runtime, scope, grouping });
   const order = compileOrder(projection, after);
-  const filter = where === undefined ? undefined : compileFilter(where, after());
+  const filter = where === undefined ? undefined : compileFilter(where, after);
   const skip = compileCount(projection.skip, "SKIP", runtime);
   const limit = compileCount(projection.limit, "LIMIT", runtime);
   const slots = columns.map(({ slot }) => slot);
@@ -82,6 +82,7 @@ async function* computeColumns(compiled: CompiledColumns, input: RowStream): Row
     await prepareRows(compiler, batch);
     const rows: Row[] = [];
     for (const row of batch) {
+      if (runtime.meter.shouldPause()) await runtime.meter.pause();
       for (const { slot, evaluate } of columns) row[slot] = evaluate(row);
       if (isDistinct) {
         const key = rowKey(columns.map(({ slot }) => cellAt(row, slot)));
@@ -139,6 +140,7 @@ async function* collectSorted(input: RowStream, order: RowOrder, most: number | 
   for await (const batch of input) {
     await prepareRows(compiler, batch);
     for (const row of batch) {
+      if (meter.shouldPause()) await meter.pause();
       added.push({ row, keys: keys.map((key) => key(row)) });
       held += row.length + keys.length;
     }

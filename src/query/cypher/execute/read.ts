@@ -41,6 +41,7 @@ export function compileUnwindClause(clause: UnwindClause, runtime: QueryRuntime,
       await prepareRows(compiler, batch);
       let out: Row[] = [];
       for (const row of batch) {
+        if (meter.shouldPause()) await meter.pause();
         const value = evaluate(row);
         // What is no list is unwound as a list of itself.
         const items = isList(value) ? value : value === null ? [] : [value];

@@ -2,7 +2,16 @@
 // variables of comprehensions and for what was computed ahead.
 import type { CypherValue } from "../values/value.ts";
 
-export type Row = CypherValue[];
+export type Row = (CypherValue | FailedCell)[];
+
+/** What could not be computed ahead. The error is thrown when the value is needed, which may be never: CASE may take another way. */
+export class FailedCell {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
 
 /** Rows come in batches; a clause pauses between batches. */
 export type RowStream = AsyncIterable<Row[]>;
@@ -64,5 +73,7 @@ export class SlotScope {
 }
 
 export function cellAt(row: Row, slot: number): CypherValue {
-  return row[slot] ?? null;
+  const cell = row[slot] ?? null;
+  if (cell instanceof FailedCell) throw cell.error;
+  return cell;
 }

@@ -168,7 +168,7 @@ function compileSubquery(query: Query, graph: QueryGraph, runtime: QueryRuntime,
     for (const { run, width } of parts) {
       for await (const batch of run([...row])) {
         if (query.union !== "distinct") count += batch.length;
-        else for (const one of batch) seen.add(rowKey(one.slice(0, width)));
+        else for (const one of batch) seen.add(rowKey(Array.from({ length: width }, (_, slot) => cellAt(one, slot))));
         if (count >= most) return count;
       }
     }
