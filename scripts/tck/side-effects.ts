@@ -16,7 +16,7 @@ export async function readContents(graph: TestGraph): Promise<GraphContents> {
   return new Map([
     ["nodes", new Set(nodes.map(({ id }) => id))],
     ["relationships", new Set(relationships.map(({ id }) => id))],
-    ["labels", new Set(nodes.flatMap(({ labels }) => labels))],
+    ["labels", new Set(nodes.flatMap(({ labels }) => [...labels]))],
     ["properties", new Set(properties)],
   ]);
 }

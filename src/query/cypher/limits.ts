@@ -4,11 +4,13 @@ import { LIMITS } from "../../contracts/limits.ts";
 import { describePlace } from "./errors.ts";
 
 export const CYPHER_LIMITS = {
-  /** UTF-16 units of a query, tokens in it, its nesting, and its clauses. */
+  /** UTF-16 units of a query, tokens in it, its nesting, and its clauses. Large data comes as parameters. */
   cypherChars: LIMITS.queryBytes,
-  cypherTokens: LIMITS.queryForms,
+  cypherTokens: 25_000,
   cypherDepth: 128,
-  cypherClauses: LIMITS.queryClauses,
+  cypherClauses: 500,
+  /** Nodes and relationships of one MATCH. */
+  cypherPatternParts: 200,
   /** Rows of the result. */
   cypherRows: LIMITS.queryRows,
   /** Rows that all clauses of a query produce together. */
@@ -16,8 +18,8 @@ export const CYPHER_LIMITS = {
   /** Values that a query holds at once: cells of collected rows, elements of the lists it makes, characters of its texts / 8. */
   cypherHeldValues: 20_000_000,
   /** Items of one list and characters of one text that a query makes. */
-  cypherListItems: 2_000_000,
-  cypherTextChars: 16_777_216,
+  cypherListItems: 1_048_576,
+  cypherTextChars: 1_048_576,
   /** Milliseconds. */
   cypherMs: LIMITS.queryMsDefault,
 } as const;

@@ -24,7 +24,7 @@ export class MemoryGraph implements GraphAccess {
   async *scanNodes({ labels, filters, values }: NodeFilter): AsyncGenerator<readonly NodeRecord[]> {
     let batch: NodeRecord[] = [];
     for (const node of this.#nodes.values()) {
-      if (!hasLabels(new Set(node.labels), labels) || !passesFilters(node.properties, filters, values)) continue;
+      if (!hasLabels(node.labels, labels) || !passesFilters(node.properties, filters, values)) continue;
       batch.push(node);
       if (batch.length < SCAN_BATCH) continue;
       yield batch;
@@ -41,14 +41,26 @@ export class MemoryGraph implements GraphAccess {
     return Promise.resolve(ids.flatMap((id) => this.#relationships.get(id) ?? []));
   }
 
-  expand({ nodes, direction, types }: ExpandRequest): Promise<readonly RelationshipRecord[]> {
-    const ids = new Set<string>();
+  async *expand({ nodes, direction, types }: ExpandRequest): AsyncGenerator<readonly RelationshipRecord[]> {
+    const seen = new Set<string>();
+    let batch: RelationshipRecord[] = [];
     for (const node of nodes) {
-      if (direction !== "in") for (const id of this.#outgoing.get(node) ?? []) ids.add(id);
-      if (direction !== "out") for (const id of this.#incoming.get(node) ?? []) ids.add(id);
+      const outgoing = direction === "in" ? [] : (this.#outgoing.get(node) ?? []);
+      const incoming = direction === "out" ? [] : (this.#incoming.get(node) ?? []);
+      for (const ids of [outgoing, incoming]) {
+        for (const id of ids) {
+          const relationship = this.#relationships.get(id);
+          if (relationship === undefined || seen.has(id)) continue;
+          seen.add(id);
+          if (types.length > 0 && !types.includes(relationship.type)) continue;
+          batch.push(relationship);
+          if (batch.length < SCAN_BATCH) continue;
+          yield batch;
+          batch = [];
+        }
+      }
     }
-    const touching = [...ids].flatMap((id) => this.#relationships.get(id) ?? []);
-    return Promise.resolve(types.length === 0 ? touching : touching.filter(({ type }) => types.includes(type)));
+    yield batch;
   }
 
   /** Applies the writes of a query. */
@@ -60,8 +72,8 @@ export class MemoryGraph implements GraphAccess {
     for (const change of changes.updatedNodes) {
       const node = this.#nodes.get(change.id);
       if (node === undefined) continue;
-      const kept = node.labels.filter((label) => !change.removedLabels.includes(label));
-      const labels = [...kept, ...change.addedLabels];
+      const labels = new Set([...node.labels, ...change.addedLabels]);
+      for (const label of change.removedLabels) labels.delete(label);
       this.#nodes.set(node.id, { ...node, labels, properties: changeProperties(node.properties, change) });
     }
     for (const change of changes.updatedRelationships) {

@@ -4,7 +4,14 @@ import { cellAt, type Row } from "../execute/row.ts";
 import { invalidValue } from "../functions/call-context.ts";
 import type { Expression, FunctionCall, PathPattern, Query } from "../syntax/ast.ts";
 import { type CypherValue, isRelationship } from "../values/value.ts";
-import { addPreparation, type Evaluator, type ExpressionCompiler, innerCompiler, type Preparation, prepareRows } from "./compiler.ts";
+import {
+  addPreparation,
+  type Evaluator,
+  type ExpressionCompiler,
+  innerCompiler,
+  type Preparation,
+  prepareRows,
+} from "./compiler.ts";
 
 type GraphExpression =
   | Extract<Expression, { kind: "patternPredicate" | "patternComprehension" | "subquery" | "pathExpression" }>

@@ -12,10 +12,10 @@ import {
 import type { MatchInput } from "../plan/pattern-plan.ts";
 import type { Expression, PathPattern } from "../syntax/ast.ts";
 import { type CypherValue, isList, isNode, isRelationship, typeOfValue } from "../values/value.ts";
+import { compileConditions } from "./conditions.ts";
 import type { NodeEntity } from "./entities.ts";
 import type { Match } from "./match-steps.ts";
 import { otherEnd } from "./partial-match.ts";
-import { compileConditions } from "./conditions.ts";
 import { type CompiledPattern, compilePattern, type PatternPath } from "./pattern-compiler.ts";
 import type { QueryGraph } from "./query-graph.ts";
 import { cellAt, isHidden, type Row, type SlotScope } from "./row.ts";

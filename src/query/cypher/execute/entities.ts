@@ -15,37 +15,49 @@ import {
 export class NodeEntity implements NodeValue {
   readonly kind = "node";
   readonly id: string;
-  readonly labels: Set<string>;
-  readonly properties: Map<string, CypherValue>;
   readonly isCreated: boolean;
   isDeleted = false;
-  #before: NodeRecord | undefined;
+  #labels: Set<string> | undefined;
+  #properties: Map<string, CypherValue> | undefined;
+  /** As it was read; what is written is a copy. */
+  readonly #record: NodeRecord;
 
   constructor(record: NodeRecord, isCreated: boolean) {
     this.id = record.id;
-    this.labels = new Set(record.labels);
-    this.properties = new Map(record.properties);
+    this.#record = record;
     this.isCreated = isCreated;
   }
 
-  /** Called before every write. */
-  keepBefore(): void {
-    if (!this.isCreated) this.#before ??= this.toRecord();
+  get labels(): ReadonlySet<string> {
+    return this.#labels ?? this.#record.labels;
+  }
+
+  get properties(): CypherMap {
+    return this.#properties ?? this.#record.properties;
+  }
+
+  writableLabels(): Set<string> {
+    this.#labels ??= new Set(this.#record.labels);
+    return this.#labels;
+  }
+
+  writableProperties(): Map<string, CypherValue> {
+    this.#properties ??= new Map(this.#record.properties);
+    return this.#properties;
   }
 
   get isChanged(): boolean {
-    return this.isCreated || this.#before !== undefined;
+    return this.isCreated || this.#labels !== undefined || this.#properties !== undefined;
   }
 
   toRecord(): NodeRecord {
-    return { id: this.id, labels: [...this.labels], properties: new Map(this.properties) };
+    return { id: this.id, labels: new Set(this.labels), properties: new Map(this.properties) };
   }
 
   changes(): NodeChanges | undefined {
-    const before = this.#before;
-    if (before === undefined) return undefined;
-    const addedLabels = [...this.labels].filter((label) => !before.labels.includes(label));
-    const removedLabels = before.labels.filter((label) => !this.labels.has(label));
+    const before = this.#record;
+    const addedLabels = [...this.labels].filter((label) => !before.labels.has(label));
+    const removedLabels = [...before.labels].filter((label) => !this.labels.has(label));
     const { set, removed } = comparePropertyMaps(before.properties, this.properties);
     if (addedLabels.length + removedLabels.length + set.size + removed.length === 0) return undefined;
     return { id: this.id, addedLabels, removedLabels, set, removed };
@@ -58,22 +70,27 @@ export class RelationshipEntity implements RelationshipValue {
   readonly type: string;
   readonly source: string;
   readonly target: string;
-  readonly properties: Map<string, CypherValue>;
   readonly isCreated: boolean;
   isDeleted = false;
-  #before: CypherMap | undefined;
+  #properties: Map<string, CypherValue> | undefined;
+  readonly #before: CypherMap;
 
   constructor(record: RelationshipRecord, isCreated: boolean) {
     this.id = record.id;
     this.type = record.type;
     this.source = record.source;
     this.target = record.target;
-    this.properties = new Map(record.properties);
+    this.#before = record.properties;
     this.isCreated = isCreated;
   }
 
-  keepBefore(): void {
-    if (!this.isCreated) this.#before ??= new Map(this.properties);
+  get properties(): CypherMap {
+    return this.#properties ?? this.#before;
+  }
+
+  writableProperties(): Map<string, CypherValue> {
+    this.#properties ??= new Map(this.#before);
+    return this.#properties;
   }
 
   toRecord(): RelationshipRecord {
@@ -82,7 +99,6 @@ export class RelationshipEntity implements RelationshipValue {
   }
 
   changes(): PropertyChanges | undefined {
-    if (this.#before === undefined) return undefined;
     const { set, removed } = comparePropertyMaps(this.#before, this.properties);
     return set.size + removed.length === 0 ? undefined : { id: this.id, set, removed };
   }
@@ -94,6 +110,7 @@ function comparePropertyMaps(
   before: CypherMap,
   after: CypherMap,
 ): { readonly set: ReadonlyMap<string, CypherValue>; readonly removed: readonly string[] } {
+  if (before === after) return { set: new Map(), removed: [] };
   const set = new Map<string, CypherValue>();
   for (const [key, value] of after) {
     const old = before.get(key);

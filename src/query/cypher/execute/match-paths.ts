@@ -15,9 +15,11 @@ import {
   type PartialMatch,
   valuesOf,
 } from "./partial-match.ts";
-import { BATCH_ROWS } from "./row.ts";
 
 type MatchStream = AsyncIterable<readonly PartialMatch[]>;
+
+/** Walks that go on together. */
+const WALKS = 128;
 
 interface Walk {
   readonly match: PartialMatch;
@@ -68,28 +70,32 @@ async function* walkFrom(batch: readonly PartialMatch[], step: PathStep): MatchS
     context.meter.checkTime();
     yield next.filter(({ path }) => path.length >= min).flatMap((walk) => endWalk(walk, step));
     const longer = next.filter(({ path }) => path.length < max);
-    for (let at = longer.length; at > 0; at -= BATCH_ROWS) waiting.push(longer.slice(Math.max(0, at - BATCH_ROWS), at));
+    for (let at = longer.length; at > 0; at -= WALKS) waiting.push(longer.slice(Math.max(0, at - WALKS), at));
     if (context.meter.isSliceSpent) await context.meter.pause();
   }
 }
 
 async function lengthen(walks: readonly Walk[], step: PathStep): Promise<readonly Walk[]> {
   const { context, plan, isReversed } = step;
-  const { reader } = context;
+  const { reader, meter } = context;
   const starts = [...new Set(walks.map(({ end }) => end.id))];
   const direction = directionFrom(plan, isReversed);
   const touching = await reader.expand({ nodes: starts, direction, types: plan.types });
   const ends = [...touching].flatMap(([id, list]) => list.map((one) => otherEnd(one, id)));
   const nodes = await reader.nodes(ends);
-  return walks.flatMap(({ match, end, path }) => {
+  const next: Walk[] = [];
+  for (const { match, end, path } of walks) {
     const values = valuesOf(context, match);
-    return (touching.get(end.id) ?? []).flatMap((relationship): Walk[] => {
-      if (path.includes(relationship) || isUsed(match, relationship, context.plan)) return [];
-      if (!isRelationshipMatch(relationship, plan, values)) return [];
-      const next = nodes.get(otherEnd(relationship, end.id));
-      return next === undefined || next.isDeleted ? [] : [{ match, end: next, path: [...path, relationship] }];
-    });
-  });
+    for (const relationship of touching.get(end.id) ?? []) {
+      if (meter.shouldPause()) await meter.pause();
+      if (path.includes(relationship) || isUsed(match, relationship, context.plan)) continue;
+      if (!isRelationshipMatch(relationship, plan, values)) continue;
+      const node = nodes.get(otherEnd(relationship, end.id));
+      if (node === undefined || node.isDeleted) continue;
+      next.push({ match, end: node, path: [...path, relationship] });
+    }
+  }
+  return next;
 }
 
 /** The match, if the walk may end here. */

@@ -202,6 +202,7 @@ async function* expand(number: number, isReversed: boolean, stream: MatchStream,
       const start = match.nodes[from]?.id ?? "";
       const values = valuesOf(context, match);
       for (const relationship of touching.get(start) ?? []) {
+        if (meter.shouldPause()) await meter.pause();
         const end = nodes.get(otherEnd(relationship, start));
         if (end === undefined || end.isDeleted || !isRelationshipMatch(relationship, plan, values)) continue;
         if (isUsed(match, relationship, context.plan) || !fits(to, end, match, context)) continue;

@@ -9,8 +9,8 @@ import type { QueryMeter } from "./meter.ts";
 /** What matching reads. */
 export interface EntityReader {
   scanNodes(filter: NodeFilter): AsyncIterable<readonly NodeEntity[]>;
-  nodes(ids: readonly string[]): Promise<ReadonlyMap<string, NodeEntity>>;
-  relationships(ids: readonly string[]): Promise<ReadonlyMap<string, RelationshipEntity>>;
+  nodes(ids: Iterable<string>): Promise<ReadonlyMap<string, NodeEntity>>;
+  relationships(ids: Iterable<string>): Promise<ReadonlyMap<string, RelationshipEntity>>;
   expand(request: ExpandRequest): Promise<ReadonlyMap<string, readonly RelationshipEntity[]>>;
 }
 

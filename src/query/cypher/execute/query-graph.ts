@@ -62,16 +62,18 @@ export class QueryGraph implements EntityReader {
     );
   }
 
-  async nodes(ids: readonly string[]): Promise<ReadonlyMap<string, NodeEntity>> {
-    const missing = new Set(ids.filter((id) => !this.#nodes.has(id)));
-    if (missing.size > 0) for (const record of await this.#access.readNodes([...missing])) this.#adoptNode(record);
+  async nodes(ids: Iterable<string>): Promise<ReadonlyMap<string, NodeEntity>> {
+    for (const missing of chunks(ids, (id) => !this.#nodes.has(id))) {
+      for (const record of await this.#access.readNodes(missing)) this.#adoptNode(record);
+      if (this.#meter.isSliceSpent) await this.#meter.pause();
+    }
     return this.#nodes;
   }
 
-  async relationships(ids: readonly string[]): Promise<ReadonlyMap<string, RelationshipEntity>> {
-    const missing = new Set(ids.filter((id) => !this.#relationships.has(id)));
-    if (missing.size > 0) {
-      for (const record of await this.#access.readRelationships([...missing])) this.#adoptRelationship(record);
+  async relationships(ids: Iterable<string>): Promise<ReadonlyMap<string, RelationshipEntity>> {
+    for (const missing of chunks(ids, (id) => !this.#relationships.has(id))) {
+      for (const record of await this.#access.readRelationships(missing)) this.#adoptRelationship(record);
+      if (this.#meter.isSliceSpent) await this.#meter.pause();
     }
     return this.#relationships;
   }
@@ -89,8 +91,9 @@ export class QueryGraph implements EntityReader {
       if (direction === "in" || (direction === "either" && source !== target)) add(target, relationship);
     };
     if (stored.length > 0) {
-      for (const record of await this.#access.expand({ nodes: stored, direction, types })) {
-        addEnds(this.#adoptRelationship(record));
+      for await (const records of this.#access.expand({ nodes: stored, direction, types })) {
+        for (const record of records) addEnds(this.#adoptRelationship(record));
+        if (this.#meter.isSliceSpent) await this.#meter.pause();
       }
     }
     const created = new Set(nodes.flatMap((id) => this.#created.get(id) ?? []));
@@ -102,7 +105,7 @@ export class QueryGraph implements EntityReader {
 
   createNode(labels: Iterable<string>, properties: CypherMap): NodeEntity {
     this.#hasWritten = true;
-    const node = new NodeEntity({ id: this.#newId(), labels: [...labels], properties }, true);
+    const node = new NodeEntity({ id: this.#newId(), labels: new Set(labels), properties }, true);
     this.#nodes.set(node.id, node);
     this.#meter.hold(2 + properties.size);
     return node;
@@ -123,29 +126,26 @@ export class QueryGraph implements EntityReader {
 
   /** null removes the property. */
   setProperty(entity: Entity, key: string, value: CypherValue): void {
-    this.#change(entity);
-    if (value === null) entity.properties.delete(key);
-    else entity.properties.set(key, value);
+    this.#hasWritten = true;
+    const properties = entity.writableProperties();
+    if (value === null) properties.delete(key);
+    else properties.set(key, value);
+    this.#meter.hold(1);
   }
 
   addLabels(node: NodeEntity, labels: readonly string[]): void {
-    this.#change(node);
-    for (const label of labels) node.labels.add(label);
+    this.#hasWritten = true;
+    for (const label of labels) node.writableLabels().add(label);
   }
 
   removeLabels(node: NodeEntity, labels: readonly string[]): void {
-    this.#change(node);
-    for (const label of labels) node.labels.delete(label);
+    this.#hasWritten = true;
+    for (const label of labels) node.writableLabels().delete(label);
   }
 
   delete(entity: Entity): void {
-    this.#change(entity);
-    entity.isDeleted = true;
-  }
-
-  #change(entity: Entity): void {
     this.#hasWritten = true;
-    entity.keepBefore();
+    entity.isDeleted = true;
   }
 
   /** Deleted nodes that still have relationships. */
@@ -189,6 +189,22 @@ export class QueryGraph implements EntityReader {
     this.#meter.hold(2 + record.properties.size);
     return relationship;
   }
+}
+
+/** Ids that are read in one request. */
+const READ_BATCH = 1000;
+
+/** The wanted ids, each once, in lists of the size of one request. */
+function* chunks(ids: Iterable<string>, isWanted: (id: string) => boolean): Generator<readonly string[]> {
+  let chunk = new Set<string>();
+  for (const id of ids) {
+    if (!isWanted(id)) continue;
+    chunk.add(id);
+    if (chunk.size < READ_BATCH) continue;
+    yield [...chunk];
+    chunk = new Set();
+  }
+  if (chunk.size > 0) yield [...chunk];
 }
 
 function found<T>(entity: T | undefined, id: string): T {

@@ -5,7 +5,7 @@ import type { MatchInput, PatternPlan, PropertyFilter } from "./pattern-plan.ts"
 
 export interface NodeRecord {
   readonly id: string;
-  readonly labels: readonly string[];
+  readonly labels: ReadonlySet<string>;
   readonly properties: CypherMap;
 }
 
@@ -54,8 +54,8 @@ export interface GraphAccess {
   /** Ids without a node are left out. */
   readNodes(ids: readonly string[]): Promise<readonly NodeRecord[]>;
   readRelationships(ids: readonly string[]): Promise<readonly RelationshipRecord[]>;
-  /** Each relationship once. */
-  expand(request: ExpandRequest): Promise<readonly RelationshipRecord[]>;
+  /** In batches; each relationship once. */
+  expand(request: ExpandRequest): AsyncIterable<readonly RelationshipRecord[]>;
   /**
    * All matches of all input rows, for an engine that compiles plans. Without it, and once the query has written, the
    * executor matches step by step with the other methods.

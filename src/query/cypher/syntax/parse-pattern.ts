@@ -1,5 +1,6 @@
 // Parses patterns: (a:Label {key: value})-[r:TYPE*1..3]->(b), with the name of the path and shortestPath.
 import { syntaxError } from "../errors.ts";
+import { CYPHER_LIMITS, exceedsLimitAt } from "../limits.ts";
 import type { MapLiteral, NodePattern, Parameter, PathPattern, RelationshipPattern } from "./ast.ts";
 import { parseMap } from "./parse-map.ts";
 import { parseLabels, parseVariableName } from "./parse-names.ts";
@@ -30,8 +31,13 @@ function couldBeNode(reader: TokenReader, ahead: number): boolean {
 }
 
 export function parsePatterns(reader: TokenReader): readonly PathPattern[] {
+  const { offset: at } = reader.peek();
   const patterns = [parsePathPattern(reader)];
   while (reader.takeSymbol(",")) patterns.push(parsePathPattern(reader));
+  const parts = patterns.reduce((sum, { nodes, relationships }) => sum + nodes.length + relationships.length, 0);
+  if (parts > CYPHER_LIMITS.cypherPatternParts) {
+    throw exceedsLimitAt(reader.source, at, "cypherPatternParts", "a clause has too many nodes and relationships");
+  }
   return patterns;
 }
 
