@@ -8,7 +8,7 @@ export const CYPHER_LIMITS = {
   cypherChars: LIMITS.queryBytes,
   cypherTokens: 25_000,
   cypherDepth: 128,
-  cypherClauses: 500,
+  cypherClauses: LIMITS.queryClauses,
   /** Nodes and relationships of one MATCH. */
   cypherPatternParts: 200,
   /** Rows of the result. */

@@ -48,6 +48,7 @@ export function compileMatch(
     }
     if (inputs.length === 0) return;
     for await (const matches of graph.match(pattern.plan, inputs)) {
+      if (runtime.meter.isSliceSpent) await runtime.meter.pause();
       const between = await readNodesOnPaths(graph, pattern, matches);
       const derived = matches.map((one): DerivedRow => {
         const source = sources[one.input] ?? 0;
