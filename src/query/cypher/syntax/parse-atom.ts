@@ -51,7 +51,7 @@ function parseBracketed(reader: TokenReader): Expression {
     reader.expectSymbol(")");
     return { ...inner, at, end: reader.end };
   }
-  if (reader.isSymbol("[")) return reader.nest(() => parseList(reader));
+  if (reader.isSymbol("[")) return parseList(reader);
   if (reader.isSymbol("{")) return parseMap(reader);
   throw reader.unexpected(["an expression"]);
 }
@@ -101,7 +101,7 @@ function parseNamed(reader: TokenReader): Expression {
     const literal: Literal = { kind: "literal", value: constant, at, end: reader.end };
     return literal;
   }
-  if (upper === "CASE") return reader.nest(() => parseCase(reader));
+  if (upper === "CASE") return parseCase(reader);
   if ((upper === "EXISTS" || upper === "COUNT") && reader.isSymbol("{", 1)) {
     reader.next();
     const query = reader.subquery();
@@ -156,7 +156,7 @@ function parseSpecialCall(reader: TokenReader): Expression | undefined {
   if (upper === "SHORTESTPATH" || upper === "ALLSHORTESTPATHS") {
     return { kind: "pathExpression", pattern: parsePathPattern(reader), at, end: reader.end };
   }
-  if (upper === "REDUCE") return reader.nest(() => parseReduction(reader));
+  if (upper === "REDUCE") return parseReduction(reader);
   const quantifier = (["all", "any", "none", "single"] as const).find((one) => one.toUpperCase() === upper);
   if (quantifier === undefined || !reader.isKeyword("IN", 3)) return undefined;
   reader.moveTo(reader.index + 2);

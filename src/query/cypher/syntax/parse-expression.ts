@@ -142,7 +142,7 @@ function parsePostfix(reader: TokenReader, atom: Expression): Expression {
       const key = reader.expectName("a property key");
       object = { kind: "property", object, key, at, end: reader.end };
     } else if (reader.takeSymbol("[")) {
-      const accessed = reader.nest(() => parseBrackets(reader, object));
+      const accessed = parseBrackets(reader, object);
       object = { ...accessed, at, end: reader.end };
     } else return object;
   }

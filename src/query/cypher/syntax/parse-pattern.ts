@@ -90,7 +90,7 @@ function isNameNext(reader: TokenReader): boolean {
 }
 
 function parseProperties(reader: TokenReader): MapLiteral | Parameter | undefined {
-  if (reader.isSymbol("{")) return reader.nest(() => parseMap(reader));
+  if (reader.isSymbol("{")) return parseMap(reader);
   const { kind, text: name, offset: at, end } = reader.peek();
   if (kind !== "parameter") return undefined;
   reader.next();
