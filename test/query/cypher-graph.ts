@@ -48,7 +48,9 @@ export class CypherGraph {
   async refusal(query: string, parameters: object = {}, options: CypherOptions = {}): Promise<string> {
     const error = await this.error(query, parameters, options);
     const { kind, phase, detail, limit } = error.details;
-    return kind === undefined ? `${error.code}${limit === undefined ? "" : ` ${limit}`}` : `${kind} ${phase}: ${detail}`;
+    return kind === undefined
+      ? `${error.code}${limit === undefined ? "" : ` ${limit}`}`
+      : `${kind} ${phase}: ${detail}`;
   }
 
   async error(query: string, parameters: object = {}, options: CypherOptions = {}) {

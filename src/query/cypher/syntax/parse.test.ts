@@ -55,7 +55,10 @@ function show(one: Expression): string {
       return `(${[one.operator, ...one.operands.map(show)].join(" ")})`;
     case "arithmetic":
     case "comparison":
-      return one.rest.reduce((left, { operator, operand }) => `(${operator} ${left} ${show(operand)})`, show(one.first));
+      return one.rest.reduce(
+        (left, { operator, operand }) => `(${operator} ${left} ${show(operand)})`,
+        show(one.first),
+      );
     case "predicate":
       return `(${one.operator} ${show(one.left)} ${show(one.right)})`;
     case "list":
@@ -135,7 +138,9 @@ describe("expressions", () => {
 
 describe("patterns", () => {
   test("have nodes and relationships in turn", () => {
-    const pattern = parsePattern("path = (a:A:B {x: 1})-[r:T|U*2..4 {y: $y}]->()<--(b)-[*..3]-(c)<-[:`odd``type`]->(d)");
+    const pattern = parsePattern(
+      "path = (a:A:B {x: 1})-[r:T|U*2..4 {y: $y}]->()<--(b)-[*..3]-(c)<-[:`odd``type`]->(d)",
+    );
     expect(pattern).toMatchObject({
       variable: "path",
       nodes: [{ variable: "a", labels: ["A", "B"] }, { variable: undefined }, {}, {}, { variable: "d" }],
