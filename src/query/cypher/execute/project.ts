@@ -97,7 +97,10 @@ async function* computeColumns(compiled: CompiledColumns, input: RowStream): Row
   }
 }
 
-/** ORDER BY and WHERE see the columns, and where nothing is grouped also the variables of before. What is written as an item is its column. */
+/**
+ * ORDER BY and WHERE see the columns, and where nothing is grouped also the variables of before. What is written as an
+ * item is its column.
+ */
 function compilerAfter(
   projection: Projection,
   names: readonly string[],

@@ -41,7 +41,7 @@ interface MatchedIds {
 }
 
 /** One batch of matches, with the records that came with them, so that they need not be read again. */
-interface MatchBatch {
+export interface MatchBatch {
   readonly matches: readonly MatchedIds[];
   readonly nodes: readonly NodeRecord[];
   readonly relationships: readonly RelationshipRecord[];
