@@ -73,6 +73,7 @@ describe("SyntaxError", () => {
     ["MATCH (a) RETURN a.x + count(*)", "AmbiguousAggregationExpression"],
     ["MATCH (a) RETURN a.x + a.y, a.x + a.y + count(*)", "AmbiguousAggregationExpression"],
     ["MATCH (a) RETURN [x IN [1] | x + a.y][0] + count(*)", "AmbiguousAggregationExpression"],
+    ["MATCH (a) RETURN a.x + a.y, count(*) ORDER BY a.x + a.y + count(*)", "AmbiguousAggregationExpression"],
     // Functions and types.
     ["RETURN nothing(1)", "UnknownFunction"],
     ["RETURN size()", "InvalidNumberOfArguments"],

@@ -84,6 +84,13 @@ describe("rows and values", () => {
     expect(await graph.refusal(query)).toBe(refusal);
   });
 
+  test("ORDER BY with LIMIT holds only what can be in the result", async () => {
+    const query = "UNWIND range(1, 50000) AS x RETURN x ORDER BY -x";
+    const limits = { maxHeldValues: 50_000 };
+    expect(await graph.rows(`${query} LIMIT 2`, {}, { limits })).toEqual(["50000", "49999"]);
+    expect(await graph.refusal(query, {}, { limits })).toBe("LimitExceeded cypherHeldValues");
+  });
+
   test("LIMIT ends reading early", async () => {
     const limits = { maxIntermediateRows: 5000 };
     expect(await graph.rows("MATCH (a), (b), (c), (d) RETURN 1 LIMIT 2", {}, { limits })).toEqual(["1", "1"]);

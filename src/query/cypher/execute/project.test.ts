@@ -66,6 +66,13 @@ describe("ORDER BY, SKIP, LIMIT, DISTINCT", () => {
     expect(await graph.rows(query, { s: 2 })).toEqual(rows);
   });
 
+  test("rows that ORDER BY does not tell apart stay in their order", async () => {
+    const rows = await graph.rows("UNWIND range(1, 9000) AS x RETURN x ORDER BY x % 2");
+    const numbers = Array.from({ length: 9000 }, (_, index) => index + 1);
+    const sorted = [...numbers.filter((x) => x % 2 === 0), ...numbers.filter((x) => x % 2 === 1)];
+    expect(rows).toEqual(sorted.map(String));
+  });
+
   test.each<[string, object, string]>([
     ["RETURN 1 LIMIT $n", { n: -1 }, "SyntaxError runtime: NegativeIntegerArgument"],
     ["RETURN 1 SKIP $n", { n: 1.5 }, "SyntaxError runtime: InvalidArgumentType"],

@@ -182,6 +182,21 @@ describe("MERGE", () => {
     expect(await graph.rows("MATCH (n:N) RETURN n.i ORDER BY n.i")).toEqual(["2", "2"]);
   });
 
+  test("matches a pattern whose parts different rows created", async () => {
+    const graph = await graphOf("CREATE (:B)");
+    await graph.run(
+      "MATCH (b:B) UNWIND [[1, 1], [2, 2], [1, 2]] AS p MERGE (:X {i: p[0]})<-[:T]-(b)-[:S]->(:Y {i: p[1]})",
+    );
+    expect(await graph.rows("MATCH (x:X) RETURN count(x)")).toEqual(["2"]);
+  });
+
+  test("without a direction finds what an earlier row created the other way round", async () => {
+    const graph = await graphOf("CREATE (:A), (:B)");
+    const query =
+      "MATCH (a:A), (b:B) UNWIND [[a, b], [b, a]] AS p WITH p[0] AS x, p[1] AS y MERGE (x)-[r:T]-(y) RETURN count(DISTINCT r)";
+    expect(await graph.rows(query)).toEqual(["1"]);
+  });
+
   test("does not find NaN again, and refuses null", async () => {
     const graph = new CypherGraph();
     await graph.run("UNWIND [1, 2] AS i MERGE (:N {x: 0.0 / 0.0})");
