@@ -1,6 +1,6 @@
 // The graph that a case runs on. Engines other than memory are added here.
 import { platformEnvironment } from "../../src/core/platform-environment.ts";
-import { type CypherResult, runCypher } from "../../src/query/cypher/execute/run-query.ts";
+import { type CypherResult, prepareCypher, runCypher } from "../../src/query/cypher/execute/run-query.ts";
 import { MemoryGraph } from "../../src/query/cypher/memory-graph.ts";
 import type { NodeRecord, RelationshipRecord } from "../../src/query/cypher/plan/graph-access.ts";
 import type { CypherValue } from "../../src/query/cypher/values/value.ts";
@@ -20,7 +20,7 @@ export function createGraph(): TestGraph {
   return {
     async run(query, parameters) {
       const newId = () => `${++ids}`;
-      const result = await runCypher(query, graph, { environment, parameters, newId });
+      const result = await runCypher(prepareCypher(query), graph, { environment, parameters, newId });
       if (result.changes !== undefined) graph.apply(result.changes);
       return result;
     },

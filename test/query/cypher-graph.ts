@@ -2,7 +2,12 @@
 import { printValue } from "../../scripts/tck/values.ts";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import { platformEnvironment } from "../../src/core/platform-environment.ts";
-import { type CypherResult, type QueryOptions, runCypher } from "../../src/query/cypher/execute/run-query.ts";
+import {
+  type CypherResult,
+  prepareCypher,
+  type QueryOptions,
+  runCypher,
+} from "../../src/query/cypher/execute/run-query.ts";
 import { MemoryGraph } from "../../src/query/cypher/memory-graph.ts";
 import type { GraphAccess } from "../../src/query/cypher/plan/graph-access.ts";
 import { readParameters } from "../../src/query/cypher/values/parameters.ts";
@@ -23,7 +28,7 @@ export class CypherGraph {
 
   async run(query: string, parameters: object = {}, options: CypherOptions = {}): Promise<CypherResult> {
     const newId = () => `n${++this.#ids}`;
-    const result = await runCypher(query, this.access, {
+    const result = await runCypher(prepareCypher(query), this.access, {
       environment,
       newId,
       ...options,

@@ -1,6 +1,6 @@
 // Compiles what reads the graph: pattern predicates and comprehensions, shortest paths, subqueries, startNode and endNode. Each is
 // computed ahead for a batch of rows.
-import { cellAt, type Row } from "../execute/row.ts";
+import { cellAt } from "../execute/row.ts";
 import { invalidValue } from "../functions/call-context.ts";
 import type { Expression, FunctionCall, PathPattern, Query } from "../syntax/ast.ts";
 import { type CypherValue, isRelationship } from "../values/value.ts";
@@ -26,9 +26,7 @@ export function compileGraphExpression(expression: GraphExpression, compiler: Ex
 function prepareExpression(expression: GraphExpression, compiler: ExpressionCompiler, slot: number): Preparation {
   switch (expression.kind) {
     case "patternPredicate":
-      return prepareCount([expression.pattern], undefined, compiler, (row, count) => {
-        row[slot] = count > 0;
-      });
+      return prepareCount([expression.pattern], undefined, compiler, "exists", slot);
     case "patternComprehension":
       return prepareComprehension(expression, compiler, slot);
     case "subquery":
@@ -40,20 +38,24 @@ function prepareExpression(expression: GraphExpression, compiler: ExpressionComp
   }
 }
 
-/** How many matches each row has. */
+/** How many matches each row has, or whether it has one. */
 function prepareCount(
   patterns: readonly PathPattern[],
   where: Expression | undefined,
   compiler: ExpressionCompiler,
-  assign: (row: Row, count: number) => void,
+  result: "exists" | "count",
+  slot: number,
 ): Preparation {
-  const { match } = compiler.runtime.compileMatch(patterns, where, compiler.scope);
+  const { match } = compiler.runtime.compileMatch(patterns, where, compiler.scope, result === "exists");
   return async (rows) => {
     const counts = rows.map(() => 0);
     for await (const derived of match(rows)) {
       for (const { source } of derived) counts[source] = (counts[source] ?? 0) + 1;
     }
-    for (const [index, row] of rows.entries()) assign(row, counts[index] ?? 0);
+    for (const [index, row] of rows.entries()) {
+      const count = counts[index] ?? 0;
+      row[slot] = result === "count" ? BigInt(count) : count > 0;
+    }
   };
 }
 
@@ -114,9 +116,7 @@ function prepareSubquery(
       second.projection.limit === undefined &&
       second.projection.items.every(({ expression }) => ["variable", "literal", "property"].includes(expression.kind)));
   if (first?.kind === "match" && !first.isOptional && isPlain && rest.length === 0 && others.length === 0) {
-    return prepareCount(first.patterns, first.where, compiler, (row, count) => {
-      row[slot] = result === "count" ? BigInt(count) : count > 0;
-    });
+    return prepareCount(first.patterns, first.where, compiler, result, slot);
   }
   const run = compiler.runtime.compileSubquery(query, compiler.scope);
   return async (rows) => {

@@ -33,10 +33,12 @@ export interface QueryRuntime {
   readonly meter: QueryMeter;
   readonly calls: CallContext;
   readonly readNodes: (ids: readonly string[]) => Promise<ReadonlyMap<string, NodeValue>>;
+  /** `isExistence`: one match of each row is enough. */
   readonly compileMatch: (
     patterns: readonly PathPattern[],
     where: Expression | undefined,
     scope: SlotScope,
+    isExistence?: boolean,
   ) => CompiledMatch;
   /** The number of rows that a subquery returns for one row; `most`: it may stop there. */
   readonly compileSubquery: (query: Query, scope: SlotScope) => (row: Row, most: number) => Promise<number>;

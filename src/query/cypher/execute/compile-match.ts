@@ -10,38 +10,36 @@ import {
   type QueryRuntime,
 } from "../evaluate/compiler.ts";
 import type { MatchInput } from "../plan/pattern-plan.ts";
-import type { Expression, PathPattern } from "../syntax/ast.ts";
+import type { Expression } from "../syntax/ast.ts";
 import { type CypherValue, isList, isNode, isRelationship, typeOfValue } from "../values/value.ts";
 import { compileConditions } from "./conditions.ts";
 import type { NodeEntity } from "./entities.ts";
 import type { Match } from "./match-steps.ts";
 import { otherEnd } from "./partial-match.ts";
-import { type CompiledPattern, compilePattern, type PatternPath } from "./pattern-compiler.ts";
+import type { CompiledPattern, PatternPath } from "./pattern-compiler.ts";
 import type { QueryGraph } from "./query-graph.ts";
 import { cellAt, isHidden, type Row, type SlotScope } from "./row.ts";
 
 export function compileMatch(
   graph: QueryGraph,
   runtime: QueryRuntime,
-  patterns: readonly PathPattern[],
+  pattern: CompiledPattern,
   where: Expression | undefined,
   scope: SlotScope,
 ): CompiledMatch {
-  const pattern = compilePattern(patterns, where, scope);
   const before = createCompiler(runtime, scope);
   const values = pattern.values.map((value) => before.compile(value, before));
   const matched = bindVariables(pattern, scope);
   const conditions = [...pattern.residual, ...(where === undefined ? [] : [where])];
   const filter = compileConditions(conditions, () => createCompiler(runtime, matched));
   const writer = rowWriter(pattern, matched, scope);
-  const at = patterns[0]?.at ?? 0;
 
   async function* match(rows: readonly Row[]): AsyncGenerator<readonly DerivedRow[]> {
     await prepareRows(before, rows);
     const inputs: MatchInput[] = [];
     const sources: number[] = [];
     for (const [source, row] of rows.entries()) {
-      const input = readInput(row, pattern, values, (value) => unmatchable(runtime.source, at, value));
+      const input = readInput(row, pattern, values, (value) => unmatchable(runtime.source, pattern.at, value));
       if (input === undefined) continue;
       inputs.push(input);
       sources.push(source);

@@ -65,7 +65,8 @@ async function* walkFrom(batch: readonly PartialMatch[], step: PathStep): MatchS
   if (min === 0) yield begin.flatMap((walk) => endWalk(walk, step));
   const waiting: Walk[][] = max === 0 ? [] : [begin];
   for (let walks = waiting.pop(); walks !== undefined; walks = waiting.pop()) {
-    const next = await lengthen(walks, step);
+    const open = walks.filter(({ match }) => !context.answered.has(match.input));
+    const next = await lengthen(open, step);
     context.meter.countRows(next.length);
     context.meter.checkTime();
     yield next.filter(({ path }) => path.length >= min).flatMap((walk) => endWalk(walk, step));

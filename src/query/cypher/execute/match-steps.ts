@@ -1,8 +1,9 @@
 // Matches a plan step by step for many rows at once: each step reads what it needs for all rows of a batch in one request. The
 // steps are a pipeline, so that a LIMIT ends them early.
 import { type MatchStep, orderSteps } from "../plan/match-order.ts";
-import type { MatchInput, PatternPlan } from "../plan/pattern-plan.ts";
+import type { MatchInput, PatternPlan, PlanNode } from "../plan/pattern-plan.ts";
 import { rowKey } from "../values/equality.ts";
+import { type CypherValue, isList } from "../values/value.ts";
 import type { NodeEntity, RelationshipEntity } from "./entities.ts";
 import { expandPaths } from "./match-paths.ts";
 import { findShortestPaths } from "./match-shortest.ts";
@@ -38,10 +39,19 @@ export async function* matchStepwise(
   plan: PatternPlan,
   inputs: readonly MatchInput[],
 ): AsyncGenerator<readonly Match[]> {
-  const context: MatchContext = { reader, meter, plan, inputs };
+  const context: MatchContext = { reader, meter, plan, inputs, answered: new Set() };
   let stream: MatchStream = beginMatches(context);
-  for (const step of orderSteps(plan)) stream = pausing(runStep(step, stream, context), meter);
-  for await (const batch of stream) yield batch.map(completeMatch);
+  for (const step of orderSteps(plan)) stream = pausing(runStep(step, stream, context), context);
+  for await (const batch of stream) yield (plan.isExistence ? answerOnce(batch, context) : batch).map(completeMatch);
+}
+
+/** One match of each row; the steps leave the others of its row out from now on. */
+function answerOnce(batch: readonly PartialMatch[], { answered }: MatchContext): readonly PartialMatch[] {
+  return batch.filter(({ input }) => {
+    if (answered.has(input)) return false;
+    answered.add(input);
+    return true;
+  });
 }
 
 function completeMatch(match: PartialMatch): Match {
@@ -51,10 +61,11 @@ function completeMatch(match: PartialMatch): Match {
   throw new Error("bug: the steps of a match do not assign all of its parts");
 }
 
-async function* pausing(stream: MatchStream, meter: QueryMeter): MatchStream {
+async function* pausing(stream: MatchStream, { meter, answered }: MatchContext): MatchStream {
   for await (const batch of stream) {
     meter.step();
-    if (batch.length > 0) yield batch;
+    const open = answered.size === 0 ? batch : batch.filter(({ input }) => !answered.has(input));
+    if (open.length > 0) yield open;
     if (meter.isSliceSpent) await meter.pause();
   }
 }
@@ -104,20 +115,42 @@ async function* checkNode(number: number, stream: MatchStream, context: MatchCon
 
 /** Rows whose filters have the same values share one scan. */
 async function* scanNodes(number: number, stream: MatchStream, context: MatchContext): MatchStream {
-  const { filters, labels } = numbered(context.plan.nodes, number);
+  const plan = numbered(context.plan.nodes, number);
+  const { filters, labels, id } = plan;
+  const numbers = [...filters.map(({ value }) => value), ...(id === undefined ? [] : [id])];
   const keyOf = (match: PartialMatch) => {
     const values = valuesOf(context, match);
-    return rowKey(filters.map(({ value }) => values[value] ?? null));
+    return rowKey(numbers.map((value) => values[value] ?? null));
   };
   for await (const batch of stream) {
     for (const group of Map.groupBy(batch, keyOf).values()) {
       const [first] = group;
       if (first === undefined) continue;
-      for await (const nodes of context.reader.scanNodes({ labels, filters, values: valuesOf(context, first) })) {
+      const values = valuesOf(context, first);
+      if (id !== undefined) {
+        yield* product(group, await readById(plan, values[id] ?? null, values, context), number, context);
+        continue;
+      }
+      for await (const nodes of context.reader.scanNodes({ labels, filters, values })) {
         yield* product(group, nodes, number, context);
       }
     }
   }
+}
+
+/** `id` is an id, or a list of ids; what is no text is no id. */
+async function readById(
+  plan: PlanNode,
+  id: CypherValue,
+  values: readonly CypherValue[],
+  { reader }: MatchContext,
+): Promise<readonly NodeEntity[]> {
+  const ids = new Set((isList(id) ? id : [id]).filter((one) => typeof one === "string"));
+  const nodes = await reader.nodes(ids);
+  return [...ids].flatMap((one) => {
+    const node = nodes.get(one);
+    return node !== undefined && isNodeMatch(node, plan, values) ? [node] : [];
+  });
 }
 
 function* product(

@@ -27,6 +27,8 @@ export interface MatchContext {
   readonly meter: QueryMeter;
   readonly plan: PatternPlan;
   readonly inputs: readonly MatchInput[];
+  /** Input rows that need no more matches, if only the existence of one is asked. */
+  readonly answered: Set<number>;
 }
 
 export function valuesOf(context: MatchContext, match: PartialMatch): readonly CypherValue[] {

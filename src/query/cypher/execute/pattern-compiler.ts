@@ -9,6 +9,8 @@ import type { SlotScope } from "./row.ts";
 
 /** A plan with what is needed to make its input rows and to read its matches. */
 export interface CompiledPattern {
+  /** Where the patterns begin in the query. */
+  readonly at: number;
   readonly plan: PatternPlan;
   /** The expressions whose values the filters name by number. */
   readonly values: readonly Expression[];
@@ -32,6 +34,7 @@ export interface PatternPath {
 
 interface NodeDraft {
   readonly slot: number | undefined;
+  id: number | undefined;
   readonly labels: Set<string>;
   readonly filters: PropertyFilter[];
 }
@@ -65,12 +68,18 @@ class PatternDraft {
     const name = variable ?? ` node ${this.nodes.length}`;
     const known = this.nodeNames.get(name);
     const number = known ?? this.nodes.length;
-    const draft = this.nodes[number] ?? { slot: this.scope.slots.get(name), labels: new Set(), filters: [] };
+    const draft = this.nodes[number] ?? {
+      slot: this.scope.slots.get(name),
+      id: undefined,
+      labels: new Set(),
+      filters: [],
+    };
     if (known === undefined) {
       this.nodes.push(draft);
       this.nodeNames.set(name, number);
       for (const filter of pushed.filter((one) => one.variable === name)) {
         if (filter.kind === "labels") for (const label of filter.labels) draft.labels.add(label);
+        else if (filter.kind === "id") draft.id = this.values.push(filter.value) - 1;
         else draft.filters.push(this.#pushedFilter(filter));
       }
     }
@@ -128,12 +137,13 @@ class PatternDraft {
     return filters;
   }
 
-  finish(): CompiledPattern {
+  finish(at: number, isExistence: boolean): CompiledPattern {
     const nodes = this.nodes.map(
-      ({ slot, labels, filters }): PlanNode => ({ isBound: slot !== undefined, labels: [...labels], filters }),
+      ({ slot, id, labels, filters }): PlanNode => ({ isBound: slot !== undefined, labels: [...labels], filters, id }),
     );
     return {
-      plan: { nodes, relationships: this.relationships },
+      at,
+      plan: { nodes, relationships: this.relationships, isExistence },
       values: this.values,
       boundNodes: this.nodes.map(({ slot }) => slot),
       boundRelationships: this.relationshipSlots,
@@ -155,9 +165,11 @@ export function compilePattern(
   patterns: readonly PathPattern[],
   where: Expression | undefined,
   scope: SlotScope,
+  isExistence = false,
 ): CompiledPattern {
   const draft = new PatternDraft(scope);
   const pushed = where === undefined ? [] : findPushedFilters(where, (name) => scope.slots.has(name));
   for (const pattern of patterns) draft.addPath(pattern, pushed);
-  return draft.finish();
+  // What is tested after the match may refuse the one match that an engine gives.
+  return draft.finish(patterns[0]?.at ?? 0, isExistence && where === undefined && draft.residual.length === 0);
 }

@@ -4,6 +4,8 @@ import type { ComparisonOperator, Expression } from "../syntax/ast.ts";
 
 export type PushedFilter =
   | { readonly kind: "labels"; readonly variable: string; readonly labels: readonly string[] }
+  /** id(variable) = value, or IN it. */
+  | { readonly kind: "id"; readonly variable: string; readonly value: Expression }
   | {
       readonly kind: "compare";
       readonly variable: string;
@@ -43,8 +45,19 @@ function pushComparison(
   value: Expression,
   isBound: (name: string) => boolean,
 ): readonly PushedFilter[] {
+  const node = identifiedNode(property);
+  if (node !== undefined && (operator === "=" || operator === "IN") && isSafe(value, isBound)) {
+    return [{ kind: "id", variable: node, value }];
+  }
   if (property.kind !== "property" || property.object.kind !== "variable" || !isSafe(value, isBound)) return [];
   return [{ kind: "compare", variable: property.object.name, key: property.key, operator, value }];
+}
+
+/** The variable of id(variable) and elementId(variable). */
+function identifiedNode(expression: Expression): string | undefined {
+  if (expression.kind !== "call" || !["id", "elementid"].includes(expression.name)) return undefined;
+  const [operand] = expression.operands;
+  return operand?.kind === "variable" ? operand.name : undefined;
 }
 
 /** Only what cannot fail where WHERE would not. */

@@ -79,8 +79,13 @@ describe("an engine that matches whole plans", () => {
     expect(recording.inputs.slice(0, 2)).toEqual([1, 5]);
     expect(recording.plans[1]).toEqual({
       nodes: [
-        { isBound: true, labels: [], filters: [] },
-        { isBound: false, labels: [], filters: [{ key: "i", operator: "=", value: 0, isRequired: true }] },
+        { isBound: true, labels: [], filters: [], id: undefined },
+        {
+          isBound: false,
+          labels: [],
+          filters: [{ key: "i", operator: "=", value: 0, isRequired: true }],
+          id: undefined,
+        },
       ],
       relationships: [
         {
@@ -94,6 +99,7 @@ describe("an engine that matches whole plans", () => {
           shortest: undefined,
         },
       ],
+      isExistence: false,
     });
   });
 
@@ -113,6 +119,41 @@ describe("matching in steps", () => {
     expect(await graph.rows("MATCH (n)-->(m:M {i: 2}) RETURN count(n)")).toEqual(["7"]);
     expect(recording.scans).toEqual(["M i", "M i"]);
     expect(recording.requests.filter((one) => one.startsWith("expand"))).toEqual(["expand 7", "expand 7", "expand 7"]);
+  });
+});
+
+describe("ids", () => {
+  test.each([
+    ["MATCH (n) WHERE id(n) = $id RETURN n.i", ["1"]],
+    ["MATCH (n)-->(m) WHERE elementId(n) IN [$id, 'nobody', 7, null] AND m.i = 1 RETURN n.i", ["1"]],
+    ["MATCH (n:M) WHERE id(n) = $id RETURN n.i", []],
+    ["MATCH (n) WHERE id(n) = 1 RETURN n.i", []],
+    ["UNWIND [$id, $id, 'nobody'] AS one MATCH (n) WHERE one = id(n) RETURN n.i", ["1", "1"]],
+  ])("find nodes without a scan: %s", async (query, rows) => {
+    const { graph, recording } = await graphWith(false);
+    const { rows: ids } = await graph.run("MATCH (n:N {i: 1}) RETURN id(n)");
+    recording.scans.length = 0;
+    expect(await graph.rows(query, { id: ids[0]?.[0] })).toEqual(rows);
+    expect(recording.scans).toEqual([]);
+  });
+});
+
+describe("whether there is a match", () => {
+  test("is asked as such where nothing is tested after the match, and one match of each row ends the search", async () => {
+    const { graph, recording } = await graphWith(true);
+    await graph.rows("MATCH (n:N) WHERE (n)-->() AND EXISTS { (n)-->(m) WHERE m.i > 0 } RETURN n, [(n)-->(m) | m]");
+    expect(recording.plans.map(({ isExistence }) => isExistence)).toEqual([false, true, false, false]);
+  });
+
+  test("needs no more than the first path", async () => {
+    const graph = new CypherGraph();
+    await graph.run("UNWIND range(1, 12) AS i CREATE (:P {i: i})");
+    await graph.run("MATCH (a:P), (b:P) WHERE a.i < b.i CREATE (a)-[:K]->(b)");
+    const limits = { maxIntermediateRows: 20_000 };
+    expect(await graph.rows("MATCH (a:P) WHERE (a)-[*]-() RETURN count(a)", {}, { limits })).toEqual(["12"]);
+    expect(await graph.refusal("MATCH (a:P)-[*]-() RETURN count(a)", {}, { limits })).toContain(
+      "cypherIntermediateRows",
+    );
   });
 });
 
@@ -136,9 +177,10 @@ describe("plans", () => {
             { key: "y", operator: ">=", value: 0, isRequired: false },
             { key: "x", operator: "=", value: 2, isRequired: true },
           ],
+          id: undefined,
         },
-        { isBound: false, labels: ["C"], filters: [] },
-        { isBound: false, labels: [], filters: [] },
+        { isBound: false, labels: ["C"], filters: [], id: undefined },
+        { isBound: false, labels: [], filters: [], id: undefined },
       ],
       relationships: [
         {
@@ -162,6 +204,7 @@ describe("plans", () => {
           shortest: undefined,
         },
       ],
+      isExistence: false,
     });
   });
 

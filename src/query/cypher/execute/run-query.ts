@@ -14,6 +14,7 @@ import type { CypherValue } from "../values/value.ts";
 import { compileMatch } from "./compile-match.ts";
 import { compileMerge } from "./merge.ts";
 import { DEFAULT_LIMITS, type QueryLimits, QueryMeter } from "./meter.ts";
+import { compilePattern } from "./pattern-compiler.ts";
 import { type CompiledClause, compileProjection } from "./project.ts";
 import { QueryGraph } from "./query-graph.ts";
 import { compileMatchClause, compileUnwindClause } from "./read.ts";
@@ -37,18 +38,26 @@ export interface CypherResult {
   readonly changes: GraphChanges | undefined;
 }
 
-export async function runCypher(source: string, access: GraphAccess, options: QueryOptions): Promise<CypherResult> {
+/** A query that is parsed and checked: it can run any number of times. */
+export interface PreparedQuery {
+  readonly source: string;
+  readonly query: Query;
+  readonly columns: readonly string[];
+  readonly isWrite: boolean;
+}
+
+export function prepareCypher(source: string): PreparedQuery {
   const query = parseQuery(source);
-  const columns = checkQuery(query, source);
-  const isWrite = isWriteQuery(query);
-  if (isWrite && options.isReadOnly === true) {
-    throw cypherError(source, 0, {
-      kind: "SemanticError",
-      phase: "compile time",
-      detail: "ReadOnlyQuery",
-      message: "the query writes, and only reads are allowed here",
-    });
-  }
+  return { source, query, columns: checkQuery(query, source), isWrite: isWriteQuery(query) };
+}
+
+export async function runCypher(
+  prepared: PreparedQuery,
+  access: GraphAccess,
+  options: QueryOptions,
+): Promise<CypherResult> {
+  const { source, query, columns, isWrite } = prepared;
+  if (isWrite && options.isReadOnly === true) throw writesNothing(source);
   const meter = new QueryMeter(options.environment, { ...DEFAULT_LIMITS, ...options.limits });
   const graph = new QueryGraph(access, meter, options.newId);
   const runtime = createRuntime(source, graph, meter, options);
@@ -57,6 +66,15 @@ export async function runCypher(source: string, access: GraphAccess, options: Qu
   if (!isWrite) return { columns, rows, changes: undefined };
   await checkDangling(graph, source);
   return { columns, rows, changes: graph.changes() };
+}
+
+function writesNothing(source: string): Error {
+  return cypherError(source, 0, {
+    kind: "SemanticError",
+    phase: "compile time",
+    detail: "ReadOnlyQuery",
+    message: "the query writes, and only reads are allowed here",
+  });
 }
 
 function createRuntime(source: string, graph: QueryGraph, meter: QueryMeter, options: QueryOptions): QueryRuntime {
@@ -71,7 +89,8 @@ function createRuntime(source: string, graph: QueryGraph, meter: QueryMeter, opt
     meter,
     calls: { random },
     readNodes: (ids) => graph.nodes(ids),
-    compileMatch: (patterns, where, scope) => compileMatch(graph, runtime, patterns, where, scope),
+    compileMatch: (patterns, where, scope, isExistence) =>
+      compileMatch(graph, runtime, compilePattern(patterns, where, scope, isExistence), where, scope),
     compileSubquery: (query, scope) => compileSubquery(query, graph, runtime, scope),
   };
   return runtime;

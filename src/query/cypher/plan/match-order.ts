@@ -75,10 +75,10 @@ function nextRelationship(
 /** Filters find fewer nodes than labels do. */
 function cheapestNode(plan: PatternPlan, assigned: ReadonlySet<number>): number | undefined {
   let best: { readonly node: number; readonly score: number } | undefined;
-  for (const [node, { labels, filters }] of plan.nodes.entries()) {
+  for (const [node, { labels, filters, id }] of plan.nodes.entries()) {
     if (assigned.has(node)) continue;
     const equal = filters.filter(({ operator }) => operator === "=").length;
-    const score = equal * 100 + filters.length * 10 + labels.length;
+    const score = (id === undefined ? 0 : 1_000_000) + equal * 100 + filters.length * 10 + labels.length;
     if (best === undefined || score > best.score) best = { node, score };
   }
   return best?.node;

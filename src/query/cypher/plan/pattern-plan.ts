@@ -20,6 +20,11 @@ export interface PlanNode {
   /** It must have all of them. */
   readonly labels: readonly string[];
   readonly filters: readonly PropertyFilter[];
+  /**
+   * Its id is this value of the input row, or in this list: the number of the value. From WHERE, like filters that are
+   * not required.
+   */
+  readonly id: number | undefined;
 }
 
 /** A bound relationship of a variable length is bound to a list of ids, in the order of the pattern. */
@@ -44,6 +49,8 @@ export interface PlanRelationship {
 export interface PatternPlan {
   readonly nodes: readonly PlanNode[];
   readonly relationships: readonly PlanRelationship[];
+  /** One match of each input row is enough, whichever it is: only whether there is one is asked. */
+  readonly isExistence: boolean;
 }
 
 export interface MatchInput {
