@@ -89,7 +89,7 @@ export class EvaluationError extends Error {
 }
 
 /** Gives an error of evaluation the place of the expression that failed. Other errors stay as they are. */
-export function placeError(error: unknown, source: string, offset: number): unknown {
+export function placeError(error: unknown, source: string, offset: number | undefined): unknown {
   if (!(error instanceof EvaluationError)) return error;
   return cypherError(source, offset, {
     kind: error.kind,

@@ -20,6 +20,8 @@ export const CYPHER_LIMITS = {
   /** Items of one list and characters of one text that a query makes. */
   cypherListItems: 1_048_576,
   cypherTextChars: 1_048_576,
+  /** Lists and maps in each other, in a value of the result. */
+  cypherValueDepth: LIMITS.jsonDepth,
   /** Milliseconds. */
   cypherMs: LIMITS.queryMsDefault,
 } as const;

@@ -43,7 +43,9 @@ export function compileSlice(
   const object = compiler.compile(expression.object, compiler);
   const from = compileBound(expression.from, compiler);
   const to = compileBound(expression.to, compiler);
-  return placed(compiler, expression, (row) => readSlice(object(row), from(row), to(row)));
+  return placed(compiler, expression, (row) =>
+    compiler.runtime.meter.holdMade(readSlice(object(row), from(row), to(row))),
+  );
 }
 
 /** A missing bound is undefined, which is not null. */

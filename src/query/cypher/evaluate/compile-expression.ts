@@ -111,18 +111,20 @@ function compileParameter(
   });
 }
 
+/** Functions that return what is there already. */
+const TAKING = new Set(["coalesce", "head", "last", "nodes", "relationships", "rels", "nullif", "properties"]);
+
 function compileCall(call: FunctionCall, compiler: ExpressionCompiler): Evaluator {
   if (call.name === "startnode" || call.name === "endnode") return compileGraphExpression(call, compiler);
   const run = functions().get(call.name);
   if (run === undefined) throw unsupported(compiler.runtime.source, call.at, `the function ${call.shownName}()`);
   const operands = call.operands.map((operand) => compile(operand, compiler));
-  const { calls } = compiler.runtime;
+  const { calls, meter } = compiler.runtime;
+  const isMaking = !TAKING.has(call.name);
   return placed(compiler, call, (row) => {
-    compiler.runtime.meter.step();
-    return run(
-      operands.map((operand) => operand(row)),
-      calls,
-    );
+    meter.step();
+    const values = operands.map((operand) => operand(row));
+    return isMaking ? meter.holdMade(run(values, calls)) : run(values, calls);
   });
 }
 

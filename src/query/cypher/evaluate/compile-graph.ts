@@ -1,5 +1,6 @@
 // Compiles what reads the graph: pattern predicates and comprehensions, shortest paths, subqueries, startNode and endNode. Each is
 // computed ahead for a batch of rows.
+import { placeError } from "../errors.ts";
 import { cellAt } from "../execute/row.ts";
 import { invalidValue } from "../functions/call-context.ts";
 import type { Expression, FunctionCall, PathPattern, Query } from "../syntax/ast.ts";
@@ -136,7 +137,9 @@ function prepareEnd(call: FunctionCall, compiler: ExpressionCompiler, slot: numb
   return async (rows) => {
     const ids = rows.map((row) => {
       const value = evaluate(row);
-      if (value !== null && !isRelationship(value)) throw invalidValue(call.shownName, value);
+      if (value !== null && !isRelationship(value)) {
+        throw placeError(invalidValue(call.shownName, value), compiler.runtime.source, call.at);
+      }
       return value?.[end];
     });
     const nodes = await compiler.runtime.readNodes(ids.filter((id) => id !== undefined));

@@ -73,7 +73,7 @@ export function compileArithmetic(
     for (const { operator, evaluate } of rest) {
       const right = evaluate(row);
       if (operator === "+") checkSize(result, right);
-      result = calculate(operator, result, right);
+      result = compiler.runtime.meter.holdMade(calculate(operator, result, right));
     }
     return result;
   });

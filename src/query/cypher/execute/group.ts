@@ -8,7 +8,7 @@ import { type Accumulator, createAccumulator } from "../functions/aggregate.ts";
 import type { Expression, FunctionCall, Projection } from "../syntax/ast.ts";
 import { childExpressions, expressionKey } from "../syntax/walk.ts";
 import { rowKey } from "../values/equality.ts";
-import { BATCH_ROWS, cellAt, type Row, type RowStream, type SlotScope } from "./row.ts";
+import { BATCH_ROWS, cellAt, type Row, type RowStream, type SlotScope, sizeOfRows } from "./row.ts";
 
 export interface RowGrouping {
   /** Slots of the aggregates' results, by expressionKey. */
@@ -64,7 +64,7 @@ async function* groupRows(input: RowStream, run: GroupingRun): RowStream {
   const { aggregates, keys, runtime, prepare } = run;
   const groups = new Map<string, RowGroup>();
   const newGroup = (row: Row): RowGroup => {
-    runtime.meter.hold(row.length + aggregates.length);
+    runtime.meter.hold(sizeOfRows([row]) + aggregates.length);
     return { row, accumulators: aggregates.map(({ call }) => newAccumulator(call, runtime)) };
   };
   for await (const batch of input) {

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CypherGraph } from "../../../../test/query/cypher-graph.ts";
+import { scaled } from "../../../testing/scale.ts";
 
 interface ModelGraph {
   readonly labels: readonly (readonly string[])[];
@@ -134,7 +135,7 @@ test("patterns match as a naive search does", async () => {
         expect(await searchByCypher(graph, pattern), writePattern(pattern)).toEqual(expected);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: scaled({ short: 30, long: 2000 }) },
   );
   expect(matches).toBeGreaterThan(100);
 });

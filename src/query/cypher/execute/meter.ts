@@ -3,6 +3,7 @@ import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import { SampledSlice, TimeSlice } from "../../../core/time-slice.ts";
 import { CYPHER_LIMITS, exceedsLimit } from "../limits.ts";
+import { type CypherValue, isList } from "../values/value.ts";
 
 export interface QueryLimits {
   /** Rows of the result. */
@@ -18,6 +19,16 @@ export const DEFAULT_LIMITS: QueryLimits = {
   maxHeldValues: CYPHER_LIMITS.cypherHeldValues,
   timeoutMs: CYPHER_LIMITS.cypherMs,
 };
+
+/** Items and characters from which a list or text is counted when it is made. */
+const LONG_LIST = 256;
+const LONG_TEXT = 1024;
+
+/** How much a value that is kept counts; long lists and texts were counted when they were made. */
+export function sizeOfValue(value: CypherValue | object): number {
+  if (typeof value === "string") return value.length < LONG_TEXT ? 1 + (value.length >> 3) : 1;
+  return Array.isArray(value) && value.length < LONG_LIST ? 1 + value.length : 1;
+}
 
 /** How many steps of work pass between looks at the clock. */
 const STEPS_PER_LOOK = 256;
@@ -56,6 +67,14 @@ export class QueryMeter {
     if (this.#held > maxHeldValues) {
       throw exceedsLimit("cypherHeldValues", maxHeldValues, this.#held, "the query holds too many values at once");
     }
+  }
+
+  /** Counts a long list or text that an expression made. Short ones are counted where they are kept. */
+  holdMade<T extends CypherValue>(value: T): T {
+    if (typeof value === "string") {
+      if (value.length >= LONG_TEXT) this.hold(value.length >> 3);
+    } else if (isList(value) && value.length >= LONG_LIST) this.hold(value.length);
+    return value;
   }
 
   release(count: number): void {

@@ -7,8 +7,9 @@ import { expressionKey } from "../syntax/walk.ts";
 import { rowKey } from "../values/equality.ts";
 import { compileFilter } from "./filter.ts";
 import { compileGrouping, type RowGrouping } from "./group.ts";
+import { sizeOfValue } from "./meter.ts";
 import { compileCount, pageRows } from "./page.ts";
-import { BATCH_ROWS, cellAt, type Row, type RowStream, SlotScope } from "./row.ts";
+import { BATCH_ROWS, cellAt, type Row, type RowStream, SlotScope, sizeOfRows } from "./row.ts";
 import { type SortableRow, sortRows } from "./sort.ts";
 
 export interface CompiledClause {
@@ -88,7 +89,7 @@ async function* computeColumns(compiled: CompiledColumns, input: RowStream): Row
         const key = rowKey(columns.map(({ slot }) => cellAt(row, slot)));
         if (seen.has(key)) continue;
         seen.add(key);
-        runtime.meter.hold(1);
+        runtime.meter.hold(sizeOfValue(key));
       }
       rows.push(row);
     }
@@ -145,9 +146,10 @@ async function* collectSorted(input: RowStream, order: RowOrder, most: number | 
     for (const row of batch) {
       if (meter.shouldPause()) await meter.pause();
       added.push({ row, keys: keys.map((key) => key(row)) });
-      held += row.length + keys.length;
     }
-    meter.hold(batch.reduce((sum, row) => sum + row.length + keys.length, 0));
+    const size = sizeOfRows(batch) + batch.length * keys.length;
+    meter.hold(size);
+    held += size;
     if (most === undefined || added.length < most + BATCH_ROWS * 8) continue;
     rows = (await sortRows([...rows, ...added], isDescending, meter)).slice(0, most);
     added = [];

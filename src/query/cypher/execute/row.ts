@@ -1,6 +1,8 @@
 // Rows between clauses: one array per row, where every variable has a slot. Slots beyond the variables are scratch space for the
 // variables of comprehensions and for what was computed ahead.
+
 import type { CypherValue } from "../values/value.ts";
+import { sizeOfValue } from "./meter.ts";
 
 export type Row = (CypherValue | FailedCell)[];
 
@@ -70,6 +72,13 @@ export class SlotScope {
     if (slot === undefined) throw new Error(`bug: the variable ${name} was not checked`);
     return slot;
   }
+}
+
+/** How much the rows of a batch count while they are kept. */
+export function sizeOfRows(rows: readonly Row[]): number {
+  let size = 0;
+  for (const row of rows) for (const cell of row) size += sizeOfValue(cell ?? null);
+  return size;
 }
 
 export function cellAt(row: Row, slot: number): CypherValue {

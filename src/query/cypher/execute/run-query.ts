@@ -2,13 +2,14 @@
 // data.
 import type { Environment } from "../../../contracts/environment.ts";
 import { checkQuery, isWriteQuery } from "../check/check-query.ts";
-import { cypherError } from "../errors.ts";
+import { cypherError, placeError } from "../errors.ts";
 import type { QueryRuntime } from "../evaluate/compiler.ts";
 import { exceedsLimit } from "../limits.ts";
 import type { GraphAccess } from "../plan/graph-access.ts";
 import type { GraphChanges } from "../plan/graph-changes.ts";
 import type { Clause, Query, SingleQuery } from "../syntax/ast.ts";
 import { parseQuery } from "../syntax/parse.ts";
+import { checkResultDepth, tooDeep } from "../values/depth.ts";
 import { rowKey } from "../values/equality.ts";
 import type { CypherValue } from "../values/value.ts";
 import { compileMatch } from "./compile-match.ts";
@@ -18,7 +19,7 @@ import { compilePattern } from "./pattern-compiler.ts";
 import { type CompiledClause, compileProjection } from "./project.ts";
 import { QueryGraph } from "./query-graph.ts";
 import { compileMatchClause, compileUnwindClause } from "./read.ts";
-import { cellAt, type Row, type RowStream, SlotScope } from "./row.ts";
+import { cellAt, type Row, type RowStream, SlotScope, sizeOfRows } from "./row.ts";
 import { compileCreateClause, compileDeleteClause, compileSetClause } from "./write.ts";
 
 export interface QueryOptions {
@@ -62,10 +63,18 @@ export async function runCypher(
   const graph = new QueryGraph(access, meter, options.newId);
   const runtime = createRuntime(source, graph, meter, options);
   const parts = query.parts.map((part) => compileSingle(part, graph, runtime, SlotScope.of([])));
-  const rows = await collectRows(parts, query.union === "distinct", meter);
+  const rows = await collectRows(parts, query.union === "distinct", meter).catch((error: unknown) => {
+    throw describeFailure(error, source);
+  });
   if (!isWrite) return { columns, rows, changes: undefined };
   await checkDangling(graph, source);
   return { columns, rows, changes: graph.changes() };
+}
+
+/** A value that is nested too deeply ends the evaluator's stack; what it was doing is given up as a whole. */
+function describeFailure(error: unknown, source: string): unknown {
+  if (error instanceof RangeError && /call stack/.test(error.message)) return tooDeep();
+  return placeError(error, source, undefined);
 }
 
 function writesNothing(source: string): Error {
@@ -169,9 +178,10 @@ async function collectRows(
         }
         if (rows.length >= maxRows)
           throw exceedsLimit("cypherRows", maxRows, rows.length + 1, "the result has too many rows");
+        for (const cell of cells) checkResultDepth(cell);
         rows.push(cells);
       }
-      meter.hold(batch.length * (width + 1));
+      meter.hold(sizeOfRows(batch));
       await meter.pause();
     }
   }

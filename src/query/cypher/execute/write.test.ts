@@ -207,7 +207,7 @@ describe("MERGE", () => {
   });
 
   test("of many rows is the same as of one row after the other", async () => {
-    const rows = Array.from({ length: 1200 }, (_, index) => ({ from: index % 7, to: (index * 5) % 11 }));
+    const rows = Array.from({ length: 540 }, (_, index) => ({ from: index % 7, to: (index * 5) % 11 }));
     const setup = "UNWIND range(0, 3) AS i CREATE (:X {k: i})";
     const query =
       "MERGE (a:X {k: row.from}) MERGE (b:Y {k: row.to}) MERGE (a)-[r:R]->(b) ON CREATE SET r.n = 1 ON MATCH SET r.n = r.n + 1";

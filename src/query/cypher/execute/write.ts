@@ -10,7 +10,7 @@ import { compileCreate } from "./create.ts";
 import { type Entity, NodeEntity, RelationshipEntity } from "./entities.ts";
 import type { CompiledClause } from "./project.ts";
 import type { QueryGraph } from "./query-graph.ts";
-import { BATCH_ROWS, type Row, type RowStream, type SlotScope } from "./row.ts";
+import { BATCH_ROWS, type Row, type RowStream, type SlotScope, sizeOfRows } from "./row.ts";
 import { compileItems } from "./write-items.ts";
 
 /** Runs `write` once, when all rows are there. */
@@ -22,11 +22,10 @@ export async function* writeEagerly(
   const rows: Row[] = [];
   let held = 0;
   for await (const batch of input) {
-    for (const row of batch) {
-      rows.push(row);
-      held += row.length;
-    }
-    meter.hold(batch.reduce((sum, row) => sum + row.length, 0));
+    rows.push(...batch);
+    const size = sizeOfRows(batch);
+    meter.hold(size);
+    held += size;
   }
   // All rows are written before the first one goes on.
   const written: Row[][] = [];

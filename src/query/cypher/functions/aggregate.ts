@@ -1,5 +1,6 @@
 // Aggregates: each group has an accumulator, which takes the values of its rows one by one. Nulls are left out.
 import { EvaluationError } from "../errors.ts";
+import { sizeOfValue } from "../execute/meter.ts";
 import { calculate } from "../values/arithmetic.ts";
 import { orderValues } from "../values/compare.ts";
 import { valueKey } from "../values/equality.ts";
@@ -114,7 +115,7 @@ function collectValues(hold: (count: number) => void): Accumulator {
   return {
     add(value) {
       if (value === null) return;
-      hold(1);
+      hold(sizeOfValue(value));
       values.push(value);
     },
     result: () => values,

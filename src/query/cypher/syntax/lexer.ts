@@ -51,7 +51,9 @@ function skipSpace(source: string, offset: number): number {
 }
 
 function makeToken(kind: TokenKind, text: string, offset: number, end: number, number: bigint | number = 0): Token {
-  return { kind, text, upper: kind === "name" ? text.toUpperCase() : "", number, offset, end };
+  // Keywords are ASCII; other letters may become ASCII in upper case.
+  const upper = kind === "name" && /^[A-Za-z]+$/.test(text) ? text.toUpperCase() : "";
+  return { kind, text, upper, number, offset, end };
 }
 
 function readToken(source: string, offset: number): Token {

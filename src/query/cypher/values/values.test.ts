@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { evaluateCypher } from "../../../../test/query/cypher-graph.ts";
+import { scaled } from "../../../testing/scale.ts";
 import { compareValues, orderValues } from "./compare.ts";
 import { equalValues, valueKey } from "./equality.ts";
 import { readParameters } from "./parameters.ts";
@@ -172,7 +173,7 @@ describe("the order of all values", () => {
         if (equal === true) expect(isSame).toBe(true);
         if (compareValues("<", left, right) === true) expect(orderValues(left, right)).toBeLessThan(0);
       }),
-      { numRuns: 500 },
+      { numRuns: scaled({ short: 300, long: 20_000 }) },
     );
   });
 });
