@@ -5,7 +5,7 @@ import type { PatternPlan, PlanNode, PlanRelationship, PropertyFilter } from "..
 import type { Expression, NodePattern, PathPattern, RelationshipPattern } from "../syntax/ast.ts";
 import { someExpression } from "../syntax/walk.ts";
 import { findPushedFilters, type PushedFilter } from "./pushed-filters.ts";
-import type { SlotScope } from "./row.ts";
+import { hiddenName, type SlotScope } from "./row.ts";
 
 /** A plan with what is needed to make its input rows and to read its matches. */
 export interface CompiledPattern {
@@ -64,8 +64,7 @@ class PatternDraft {
   }
 
   #addNode({ variable, labels, properties }: NodePattern, pushed: readonly PushedFilter[]): number {
-    // What names the node in a residual condition; no query can write such a name.
-    const name = variable ?? ` node ${this.nodes.length}`;
+    const name = variable ?? hiddenName(`node ${this.nodes.length}`);
     const known = this.nodeNames.get(name);
     const number = known ?? this.nodes.length;
     const draft = this.nodes[number] ?? {
@@ -96,7 +95,7 @@ class PatternDraft {
     pushed: readonly PushedFilter[],
   ): number {
     const number = this.relationships.length;
-    const name = variable ?? ` relationship ${number}`;
+    const name = variable ?? hiddenName(`relationship ${number}`);
     const slot = this.scope.slots.get(name);
     this.relationshipNames.set(name, number);
     this.relationshipSlots.push(slot);

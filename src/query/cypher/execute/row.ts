@@ -20,9 +20,16 @@ export type RowStream = AsyncIterable<Row[]>;
 
 export const BATCH_ROWS = 512;
 
-/** Names that no query can write: a part of a pattern without a variable has one. */
+/** Begins a name that no query can write, because queries are well-formed Unicode. */
+const HIDDEN = "\ud800";
+
+/** A part of a pattern without a variable has a hidden name. */
+export function hiddenName(name: string): string {
+  return HIDDEN + name;
+}
+
 export function isHidden(name: string): boolean {
-  return name.startsWith(" ");
+  return name.startsWith(HIDDEN);
 }
 
 export class SlotScope {

@@ -28,6 +28,13 @@ export function readTokens(source: string): readonly Token[] {
   if (source.length > cypherChars) {
     throw exceedsLimit("cypherChars", cypherChars, source.length, `the query has ${source.length} characters`);
   }
+  if (!source.isWellFormed()) {
+    const offset = source
+      .toWellFormed()
+      .split("")
+      .findIndex((unit, index) => unit !== source[index]);
+    throw syntaxError(source, offset, "InvalidUnicodeCharacter", "the query has half of a surrogate pair");
+  }
   const tokens: Token[] = [];
   let offset = skipSpace(source, 0);
   while (offset < source.length) {

@@ -208,6 +208,7 @@ describe("errors", () => {
     ["RETURN '\\u12'", "InvalidUnicodeLiteral"],
     ["RETURN '\\uD800'", "InvalidUnicodeLiteral"],
     ["RETURN 1 – 2", "InvalidUnicodeCharacter"],
+    ["MATCH (`\ud800node 0`) RETURN 1", "InvalidUnicodeCharacter"],
     ["RETURN 'open", "UnexpectedSyntax"],
     ["RETURN `open", "UnexpectedSyntax"],
     ["RETURN /* open", "UnexpectedSyntax"],
