@@ -1,5 +1,6 @@
 // Checks an expression before the query runs: variables exist, functions exist and get what they can take, aggregates and
 // patterns are only where they may be. Returns what is known of the expression's type.
+import { didYouMean } from "../../../core/distance.ts";
 import { ANY, isAggregateName, type StaticKind, type StaticType, signatures } from "../functions/signatures.ts";
 import type { Expression, FunctionCall, PathPattern } from "../syntax/ast.ts";
 import { childExpressions, someExpression } from "../syntax/walk.ts";
@@ -22,7 +23,7 @@ export function checkExpression(expression: Expression, place: ExpressionPlace):
       return ANY;
     case "variable": {
       const type = place.scope.get(expression.name);
-      if (type === undefined) throw undefinedVariable(place, expression.at, expression.name);
+      if (type === undefined) throw undefinedVariable(place, expression.at, expression.name, place.scope.keys());
       return type;
     }
     case "property":
@@ -148,7 +149,8 @@ function checkLoop(expression: LoopExpression, place: ExpressionPlace): StaticTy
 /** A predicate does not bind new variables. */
 function checkKnownVariables(pattern: PathPattern, place: ExpressionPlace): void {
   for (const { variable, at } of [...pattern.nodes, ...pattern.relationships]) {
-    if (variable !== undefined && !place.scope.has(variable)) throw undefinedVariable(place, at, variable);
+    if (variable !== undefined && !place.scope.has(variable))
+      throw undefinedVariable(place, at, variable, place.scope.keys());
   }
 }
 
@@ -203,7 +205,12 @@ function checkArithmetic(expression: Extract<Expression, { kind: "arithmetic" }>
 function checkCall(call: FunctionCall, place: ExpressionPlace): StaticType {
   const signature = signatures().get(call.name);
   if (signature === undefined) {
-    throw compileError(place, call.at, "UnknownFunction", `there is no function ${call.shownName}()`);
+    throw compileError(
+      place,
+      call.at,
+      "UnknownFunction",
+      `there is no function ${call.shownName}()${didYouMean(call.name, [...signatures().keys()])}`,
+    );
   }
   if (signature.isAggregate) checkAggregate(call, place);
   const count = call.isStar ? 1 : call.operands.length;

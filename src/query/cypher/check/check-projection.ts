@@ -194,7 +194,7 @@ function checkGroupedOrder(expression: Expression, order: GroupedOrder): void {
           !containsAggregate(item.expression) && someExpression(item.expression, (part) => isSameVariable(part, one)),
       );
       if (isGroupedBy && !isAggregated && containsAggregate(expression)) throw ambiguousAggregation(one, place);
-      throw undefinedVariable(place, one.at, one.name);
+      throw undefinedVariable(place, one.at, one.name, columns.keys());
     }
     const inner = new Set([...locals, ...loopVariables(one)]);
     for (const child of childExpressions(one)) check(child, inner, isAggregated || isAggregate(one));

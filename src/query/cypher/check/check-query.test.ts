@@ -142,6 +142,14 @@ test.each([
 });
 
 test.each([
+  ["MATCH (person) RETURN persn", 'the variable persn is not defined here; did you mean "person"?'],
+  ["RETURN colect(1)", 'there is no function colect(); did you mean "collect"?'],
+  ["MATCH (a) RETRUN a", 'or the end of the query; did you mean "RETURN"?'],
+])("%s: %s", (query, message) => {
+  expect(() => check(query)).toThrow(message);
+});
+
+test.each([
   ["MATCH (a) RETURN a", false],
   ["MATCH (a) SET a.x = 1", true],
   ["RETURN 1 AS x UNION CREATE (a) RETURN 1 AS x", true],

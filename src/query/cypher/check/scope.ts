@@ -1,5 +1,6 @@
 // The variables that a part of a query sees, with what is known of their types, and the errors about them.
 import type { HoldfastError } from "../../../contracts/errors.ts";
+import { didYouMean } from "../../../core/distance.ts";
 import { type CypherErrorKind, cypherError } from "../errors.ts";
 import type { StaticType } from "../functions/signatures.ts";
 import type { PathPattern, Query } from "../syntax/ast.ts";
@@ -33,8 +34,14 @@ export function compileError(
   return cypherError(context.source, at, { kind, phase: "compile time", detail, message });
 }
 
-export function undefinedVariable(context: CheckContext, at: number, name: string): HoldfastError {
-  return compileError(context, at, "UndefinedVariable", `the variable ${name} is not defined here`);
+export function undefinedVariable(
+  context: CheckContext,
+  at: number,
+  name: string,
+  known: Iterable<string>,
+): HoldfastError {
+  const message = `the variable ${name} is not defined here${didYouMean(name, [...known])}`;
+  return compileError(context, at, "UndefinedVariable", message);
 }
 
 export function withVariable(scope: TypeScope, name: string, type: StaticType): TypeScope {

@@ -102,14 +102,25 @@ function readParameter(source: string, offset: number): Token {
   return makeToken("parameter", name, offset, offset + 1 + name.length);
 }
 
+/** What is written so in other languages. */
+const ASCII_HINTS: Readonly<Record<string, string>> = {
+  "!": "not equal is <>, and not is NOT",
+  "&": "and is AND",
+  "#": "comments begin with //",
+  "@": "parameters begin with $",
+};
+
 function unexpectedCharacter(source: string, offset: number): Error {
   const character = String.fromCodePoint(source.codePointAt(offset) ?? 0);
   const isAscii = character < "\u0080";
+  const hint = isAscii
+    ? ASCII_HINTS[character]
+    : "write names with such characters in backticks, and operators in ASCII";
   return cypherError(source, offset, {
     kind: "SyntaxError",
     phase: "compile time",
     detail: isAscii ? "UnexpectedSyntax" : "InvalidUnicodeCharacter",
     message: `${JSON.stringify(character)} is not allowed here`,
-    ...(isAscii ? {} : { hint: "write names with such characters in backticks, and operators in ASCII" }),
+    ...(hint === undefined ? {} : { hint }),
   });
 }

@@ -1,6 +1,7 @@
 // Walks over the tokens of a query: looks ahead, takes what must come, and says in the error what was expected. It also
 // bounds how deep the parser nests.
 import type { HoldfastError } from "../../../contracts/errors.ts";
+import { didYouMean } from "../../../core/distance.ts";
 import { cypherError, unsupported } from "../errors.ts";
 import { CYPHER_LIMITS, exceedsLimitAt } from "../limits.ts";
 import type { Expression, Query } from "./ast.ts";
@@ -124,7 +125,7 @@ export class TokenReader {
       kind: "SyntaxError",
       phase: "compile time",
       detail: token.kind === "badNumber" && detail === "InvalidNumberLiteral" ? "InvalidNumberLiteral" : detail,
-      message: `${shown} is not expected here; expected ${expected.join(" or ")}`,
+      message: `${shown} is not expected here; expected ${expected.join(" or ")}${suggestKeyword(token)}`,
       expected,
     });
   }
@@ -142,6 +143,14 @@ export class TokenReader {
     this.#depth--;
     return result;
   }
+}
+
+/** Clauses, and words inside them, that are often misspelt. */
+const KEYWORDS =
+  "MATCH OPTIONAL UNWIND WITH RETURN CREATE MERGE SET REMOVE DELETE DETACH WHERE ORDER LIMIT SKIP UNION".split(" ");
+
+function suggestKeyword({ upper }: Token): string {
+  return upper.length < 3 || KEYWORDS.includes(upper) ? "" : didYouMean(upper, KEYWORDS);
 }
 
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
