@@ -6,13 +6,15 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import { scaled } from "../../testing/scale.ts";
 
 const QUERIES = [
-  "MATCH p = (a:A {x: 1})-[r:T|U*1..3]->(b)<--(c), (d) WHERE a.x > 1 AND NOT (a)-->() RETURN p, r, collect(DISTINCT b.x) AS c ORDER BY c LIMIT 3",
+  `MATCH p = (a:A {x: 1})-[r:T|U*1..3]->(b)<--(c), (d) WHERE a.x > 1 AND NOT (a)-->()
+   RETURN p, r, collect(DISTINCT b.x) AS c ORDER BY c LIMIT 3`,
   "OPTIONAL MATCH (a)-[r]-(b) WITH a, count(r) AS n WHERE n > $p RETURN a {.x, .*, n} AS m SKIP 1",
   "UNWIND [1, 2.5, 'three', null, [4], {five: 6}] AS x WITH x ORDER BY x DESC RETURN DISTINCT x, CASE x WHEN 1 THEN 'one' ELSE x END",
   "MERGE (a:A {x: 1})-[r:T]->(b:B) ON CREATE SET r.y = 2, a += {z: 3} ON MATCH SET b:C RETURN a, r, b",
   "MATCH (a) SET a.x = coalesce(a.x, 0) + 1, a = {y: 2} REMOVE a.y, a:A WITH a DETACH DELETE a",
   "CREATE (a:A $p), (a)-[:T {l: [1, 2][0..1]}]->(:B)<-[:U]-(a) RETURN [x IN range(0, 5, 2) WHERE x % 2 = 0 | x ^ 2]",
-  "RETURN all(x IN [1] WHERE x > 0) XOR EXISTS { MATCH (n) RETURN n } AS a, reduce(s = '', y IN ['a'] | s + y) AS b UNION RETURN 1 AS a, `odd name` AS b",
+  `RETURN all(x IN [1] WHERE x > 0) XOR EXISTS { MATCH (n) RETURN n } AS a, reduce(s = '', y IN ['a'] | s + y) AS b
+   UNION RETURN 1 AS a, \`odd name\` AS b`,
   "MATCH (a), (b) RETURN shortestPath((a)-[*]-(b)), [(a)-[r]->(x) WHERE r.y | x.z], size(split('a,b', ',')), -0x1F, 1e3, \"t\\n\"",
 ];
 
@@ -105,10 +107,13 @@ describe("names and texts", () => {
     await graph.run("CREATE (:Kept)");
     const name = `\`${text.replaceAll("`", "``")}\``;
     await graph.run(`CREATE (a:${name} {${name}: $text})-[:${name}]->(b)`, { text });
-    const query = `MATCH (${name}:${name} {${name}: $text})-[r:${name}]->() RETURN ${name}.${name} = $text AS ${name}, type(r) = $text, labels(${name})[0] = $text, keys(${name})[0] = $text`;
+    const items = [`${name}.${name}`, "type(r)", `labels(${name})[0]`, `keys(${name})[0]`].map(
+      (item) => `${item} = $text`,
+    );
+    const query = `MATCH (${name}:${name} {${name}: $text})-[r:${name}]->() RETURN true AS ${name}, ${items.join(", ")}`;
     const { columns } = await graph.run(query, { text });
     expect(columns[0]).toBe(text);
-    expect(await graph.rows(query, { text })).toEqual(["true | true | true | true"]);
+    expect(await graph.rows(query, { text })).toEqual(["true | true | true | true | true"]);
     expect(await graph.rows("MATCH (n:Kept) RETURN count(n)")).toEqual(["1"]);
   });
 

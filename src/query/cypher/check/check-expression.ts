@@ -2,7 +2,7 @@
 // patterns are only where they may be. Returns what is known of the expression's type.
 import { didYouMean } from "../../../core/distance.ts";
 import { ANY, isAggregateName, type StaticKind, type StaticType, signatures } from "../functions/signatures.ts";
-import type { Expression, FunctionCall, PathPattern } from "../syntax/ast.ts";
+import type { Expression, FunctionCall, PathPattern, Variable } from "../syntax/ast.ts";
 import { childExpressions, someExpression } from "../syntax/walk.ts";
 import { type CheckContext, compileError, type ExpressionPlace, undefinedVariable, withVariable } from "./scope.ts";
 
@@ -21,11 +21,8 @@ export function checkExpression(expression: Expression, place: ExpressionPlace):
       return literalType(expression.value);
     case "parameter":
       return ANY;
-    case "variable": {
-      const type = place.scope.get(expression.name);
-      if (type === undefined) throw undefinedVariable(place, expression.at, expression.name, place.scope.keys());
-      return type;
-    }
+    case "variable":
+      return checkVariable(expression, place);
     case "property":
       return checkProperty(expression, inner);
     case "hasLabels": {
@@ -64,11 +61,8 @@ export function checkExpression(expression: Expression, place: ExpressionPlace):
     case "mapProjection":
       checkChildren(expression, inner);
       return { kind: "map" };
-    case "index": {
-      const type = checkExpression(expression.object, inner);
-      checkExpression(expression.index, inner);
-      return type.kind === "list" ? type.element : ANY;
-    }
+    case "index":
+      return checkIndex(expression, inner);
     case "slice":
       checkChildren(expression, inner);
       return ANY;
@@ -77,6 +71,18 @@ export function checkExpression(expression: Expression, place: ExpressionPlace):
     default:
       return checkLoop(expression, place);
   }
+}
+
+function checkVariable({ name, at }: Variable, place: ExpressionPlace): StaticType {
+  const type = place.scope.get(name);
+  if (type === undefined) throw undefinedVariable(place, at, name, place.scope.keys());
+  return type;
+}
+
+function checkIndex(expression: Extract<Expression, { kind: "index" }>, place: ExpressionPlace): StaticType {
+  const type = checkExpression(expression.object, place);
+  checkExpression(expression.index, place);
+  return type.kind === "list" ? type.element : ANY;
 }
 
 function withoutPatterns(place: ExpressionPlace): ExpressionPlace {

@@ -3,7 +3,7 @@ import { cypherError, unsupported } from "../errors.ts";
 import { cellAt, type SlotScope } from "../execute/row.ts";
 import { checkReadable } from "../functions/call-context.ts";
 import { functions } from "../functions/table.ts";
-import type { Expression, FunctionCall } from "../syntax/ast.ts";
+import type { Expression, FunctionCall, MapLiteral, PropertyAccess } from "../syntax/ast.ts";
 import { expressionKey } from "../syntax/walk.ts";
 import { type CypherMap, type CypherValue, isEntity, isMap } from "../values/value.ts";
 import { compileIndex, compileSlice, readProperty } from "./access.ts";
@@ -44,11 +44,8 @@ function compileKind(expression: Expression, compiler: ExpressionCompiler): Eval
       const slot = compiler.scope.slotOf(expression.name);
       return (row) => cellAt(row, slot);
     }
-    case "property": {
-      const object = compile(expression.object, compiler);
-      const { key } = expression;
-      return placed(compiler, expression, (row) => readProperty(object(row), key));
-    }
+    case "property":
+      return compileProperty(expression, compiler);
     case "index":
       return compileIndex(expression, compiler);
     case "slice":
@@ -76,10 +73,8 @@ function compileKind(expression: Expression, compiler: ExpressionCompiler): Eval
       const items = expression.items.map((item) => compile(item, compiler));
       return (row) => items.map((item) => item(row));
     }
-    case "map": {
-      const entries = expression.entries.map(({ key, value }) => [key, compile(value, compiler)] as const);
-      return (row) => new Map(entries.map(([key, value]) => [key, value(row)]));
-    }
+    case "map":
+      return compileMap(expression, compiler);
     case "mapProjection":
       return compileMapProjection(expression, compiler);
     case "listComprehension":
@@ -126,6 +121,17 @@ function compileCall(call: FunctionCall, compiler: ExpressionCompiler): Evaluato
     const values = operands.map((operand) => operand(row));
     return isMaking ? meter.holdMade(run(values, calls)) : run(values, calls);
   });
+}
+
+function compileProperty(expression: PropertyAccess, compiler: ExpressionCompiler): Evaluator {
+  const object = compile(expression.object, compiler);
+  const { key } = expression;
+  return placed(compiler, expression, (row) => readProperty(object(row), key));
+}
+
+function compileMap(expression: MapLiteral, compiler: ExpressionCompiler): Evaluator {
+  const entries = expression.entries.map(({ key, value }) => [key, compile(value, compiler)] as const);
+  return (row) => new Map(entries.map(([key, value]) => [key, value(row)]));
 }
 
 function compileMapProjection(

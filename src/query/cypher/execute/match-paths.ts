@@ -63,15 +63,18 @@ async function* walkFrom(batch: readonly PartialMatch[], step: PathStep): MatchS
     return end === undefined ? [] : [{ match, end, path: [] }];
   });
   if (min === 0) yield begin.flatMap((walk) => endWalk(walk, step));
-  const waiting: Walk[][] = max === 0 ? [] : [begin];
+  const waiting: Walk[][] = [];
+  const wait = (walks: readonly Walk[]) => {
+    for (let at = walks.length; at > 0; at -= WALKS) waiting.push(walks.slice(Math.max(0, at - WALKS), at));
+  };
+  if (max > 0) wait(begin);
   for (let walks = waiting.pop(); walks !== undefined; walks = waiting.pop()) {
     const open = walks.filter(({ match }) => !context.answered.has(match.input));
     const next = await lengthen(open, step);
     context.meter.countRows(next.length);
     context.meter.checkTime();
     yield next.filter(({ path }) => path.length >= min).flatMap((walk) => endWalk(walk, step));
-    const longer = next.filter(({ path }) => path.length < max);
-    for (let at = longer.length; at > 0; at -= WALKS) waiting.push(longer.slice(Math.max(0, at - WALKS), at));
+    wait(next.filter(({ path }) => path.length < max));
     if (context.meter.isSliceSpent) await context.meter.pause();
   }
 }

@@ -80,7 +80,9 @@ function range([start = null, end = null, step = 1n]: CypherList): CypherValue {
   const length = (end - start) / step + 1n;
   if ((step > 0n && start > end) || (step < 0n && start < end)) return [];
   checkListLength(Number(length));
-  return Array.from({ length: Number(length) }, (_, index) => start + BigInt(index) * step);
+  const items: bigint[] = [];
+  for (let item = start; step > 0n ? item <= end : item >= end; item += step) items.push(item);
+  return items;
 }
 
 function mapOf(name: string, value: CypherValue): ReadonlyMap<string, CypherValue> | null {

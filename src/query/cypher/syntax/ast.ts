@@ -21,7 +21,7 @@ export interface Parameter extends TreeNode {
   readonly name: string;
 }
 
-interface PropertyAccess extends TreeNode {
+export interface PropertyAccess extends TreeNode {
   readonly kind: "property";
   readonly object: Expression;
   readonly key: string;
