@@ -6,6 +6,7 @@ import { cypherError, EvaluationError, placeError } from "../errors.ts";
 import type { QueryMeter } from "../execute/meter.ts";
 import { FailedCell, type Row, type SlotScope } from "../execute/row.ts";
 import type { CallContext } from "../functions/call-context.ts";
+import type { MatchInput, PatternPlan } from "../plan/pattern-plan.ts";
 import type { Expression, PathPattern, Query } from "../syntax/ast.ts";
 import type { CypherValue, NodeValue } from "../values/value.ts";
 
@@ -24,6 +25,9 @@ export interface DerivedRow {
 export interface CompiledMatch {
   readonly scope: SlotScope;
   readonly match: (rows: readonly Row[]) => AsyncIterable<readonly DerivedRow[]>;
+  readonly plan: PatternPlan;
+  /** What the plan gets of a row that is prepared; undefined: a variable of it is null. */
+  readonly readInput: (row: Row) => MatchInput | undefined;
 }
 
 /** One query that runs. */

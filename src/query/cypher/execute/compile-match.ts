@@ -34,12 +34,15 @@ export function compileMatch(
   const filter = compileConditions(conditions, () => createCompiler(runtime, matched));
   const writer = rowWriter(pattern, matched, scope);
 
+  const readRow = (row: Row) =>
+    readInput(row, pattern, values, (value) => unmatchable(runtime.source, pattern.at, value));
+
   async function* match(rows: readonly Row[]): AsyncGenerator<readonly DerivedRow[]> {
     await prepareRows(before, rows);
     const inputs: MatchInput[] = [];
     const sources: number[] = [];
     for (const [source, row] of rows.entries()) {
-      const input = readInput(row, pattern, values, (value) => unmatchable(runtime.source, pattern.at, value));
+      const input = readRow(row);
       if (input === undefined) continue;
       inputs.push(input);
       sources.push(source);
@@ -55,7 +58,7 @@ export function compileMatch(
       yield filter === undefined ? derived : await filter(derived, ({ row }) => row);
     }
   }
-  return { scope: matched.withoutHidden(), match };
+  return { scope: matched.withoutHidden(), match, plan: pattern.plan, readInput: readRow };
 }
 
 /** What has no name in the query needs a slot only if a residual condition names it. */

@@ -25,6 +25,7 @@ export function compileMerge(
   const bound = clause.pattern.nodes.flatMap(({ variable }) => (variable === undefined ? [] : [variable]));
   const merge: MergeRun = {
     runtime,
+    graph,
     creator,
     matcher,
     // What matching binds and what creating binds are the same variables, in slots of their own.
@@ -42,6 +43,7 @@ export function compileMerge(
 
 interface MergeRun {
   readonly runtime: QueryRuntime;
+  readonly graph: QueryGraph;
   readonly creator: PatternCreator;
   readonly matcher: CompiledMatch;
   readonly slots: readonly (readonly [created: number, matched: number])[];
@@ -110,7 +112,9 @@ async function matchRows(rows: readonly Row[], { matcher, slots, runtime }: Merg
   return matches;
 }
 
-async function createRow(row: Row, { creator, onCreate }: MergeRun): Promise<Row> {
+async function createRow(row: Row, { creator, onCreate, matcher, graph }: MergeRun): Promise<Row> {
+  const input = matcher.readInput(row);
+  if (input !== undefined) graph.addMissingMatch({ plan: matcher.plan, input });
   await creator.prepare([row]);
   creator.create(row);
   await onCreate.prepare([row]);

@@ -2,7 +2,7 @@
 
 import { hasLabels, passesFilters } from "../plan/filters.ts";
 import type { ExpandRequest, GraphAccess, NodeFilter, NodeRecord, RelationshipRecord } from "../plan/graph-access.ts";
-import type { GraphChanges } from "../plan/graph-changes.ts";
+import type { GraphChanges, MissingMatch } from "../plan/graph-changes.ts";
 import type { MatchInput, PatternPlan } from "../plan/pattern-plan.ts";
 import type { CypherMap, CypherValue } from "../values/value.ts";
 import { type Entity, NodeEntity, RelationshipEntity } from "./entities.ts";
@@ -18,6 +18,7 @@ export class QueryGraph implements EntityReader {
   readonly #relationships = new Map<string, RelationshipEntity>();
   /** Relationships that the query made, by the ids of both their nodes. */
   readonly #created = new Map<string, RelationshipEntity[]>();
+  readonly #missing: MissingMatch[] = [];
   #hasWritten = false;
 
   constructor(access: GraphAccess, meter: QueryMeter, newId: () => string) {
@@ -101,6 +102,17 @@ export class QueryGraph implements EntityReader {
       if (types.length === 0 || types.includes(relationship.type)) addEnds(relationship);
     }
     return found;
+  }
+
+  /** MERGE creates something because there is no such match. What involves nodes of this query cannot be there anyway. */
+  addMissingMatch(missing: MissingMatch): void {
+    if (missing.input.nodes.some((id) => id !== undefined && this.#nodes.get(id)?.isCreated === true)) return;
+    this.#missing.push(missing);
+    this.#meter.hold(1 + missing.input.values.length);
+  }
+
+  get missingMatches(): readonly MissingMatch[] {
+    return this.#missing;
   }
 
   createNode(labels: Iterable<string>, properties: CypherMap): NodeEntity {

@@ -6,7 +6,7 @@ import { cypherError, placeError } from "../errors.ts";
 import type { QueryRuntime } from "../evaluate/compiler.ts";
 import { exceedsLimit } from "../limits.ts";
 import type { GraphAccess } from "../plan/graph-access.ts";
-import type { GraphChanges } from "../plan/graph-changes.ts";
+import type { GraphChanges, MissingMatch } from "../plan/graph-changes.ts";
 import type { Clause, Query, SingleQuery } from "../syntax/ast.ts";
 import { parseQuery } from "../syntax/parse.ts";
 import { checkResultDepth, tooDeep } from "../values/depth.ts";
@@ -37,6 +37,8 @@ export interface CypherResult {
   readonly rows: readonly (readonly CypherValue[])[];
   /** What the query wrote; undefined if it has no clause that writes. */
   readonly changes: GraphChanges | undefined;
+  /** What the changes rely on besides the state of what they change: where MERGE found nothing. */
+  readonly missingMatches: readonly MissingMatch[];
 }
 
 /** A query that is parsed and checked: it can run any number of times. */
@@ -66,9 +68,9 @@ export async function runCypher(
   const rows = await collectRows(parts, query.union === "distinct", meter).catch((error: unknown) => {
     throw describeFailure(error, source);
   });
-  if (!isWrite) return { columns, rows, changes: undefined };
+  if (!isWrite) return { columns, rows, changes: undefined, missingMatches: [] };
   await checkDangling(graph, source);
-  return { columns, rows, changes: graph.changes() };
+  return { columns, rows, changes: graph.changes(), missingMatches: graph.missingMatches };
 }
 
 /** A value that is nested too deeply ends the evaluator's stack; what it was doing is given up as a whole. */

@@ -197,6 +197,23 @@ describe("MERGE", () => {
     expect(await graph.rows(query)).toEqual(["1"]);
   });
 
+  test("says what was missing, so that a commit can look again", async () => {
+    const graph = await graphOf("CREATE (:N {i: 1})");
+    const query =
+      "MATCH (n:N {i: 1}) UNWIND [1, 2, 2, 3] AS i MERGE (m:N {i: i}) MERGE (n)-[r:R]->(m) MERGE (n)-[:S]->(n)";
+    const { missingMatches } = await graph.run(query);
+    const shown = missingMatches.map(({ plan, input }) => [plan.relationships[0]?.types[0], input.nodes, input.values]);
+    // Relationships to what the query itself made cannot be there before it.
+    expect(shown).toEqual([
+      [undefined, [undefined], [2n]],
+      [undefined, [undefined], [3n]],
+      ["R", ["n1", "n1"], []],
+      ["S", ["n1"], []],
+    ]);
+    expect((await graph.run(query)).missingMatches).toEqual([]);
+    expect((await graph.run("MATCH (n) RETURN n")).missingMatches).toEqual([]);
+  });
+
   test("does not find NaN again, and refuses null", async () => {
     const graph = new CypherGraph();
     await graph.run("UNWIND [1, 2] AS i MERGE (:N {x: 0.0 / 0.0})");
