@@ -1,7 +1,7 @@
 // A graph in memory: plain maps with lists of relationships by node. It is the oracle that engines are compared with.
-import { hasLabels, passesFilters } from "./plan/filters.ts";
 import type { ExpandRequest, GraphAccess, NodeFilter, NodeRecord, RelationshipRecord } from "./plan/graph-access.ts";
 import type { GraphChanges, PropertyChanges } from "./plan/graph-changes.ts";
+import { createNodeTest } from "./plan/node-filter.ts";
 import type { CypherMap, CypherValue } from "./values/value.ts";
 
 const SCAN_BATCH = 512;
@@ -21,10 +21,11 @@ export class MemoryGraph implements GraphAccess {
     return [...this.#relationships.values()];
   }
 
-  async *scanNodes({ labels, filters, values }: NodeFilter): AsyncGenerator<readonly NodeRecord[]> {
+  async *scanNodes(filter: NodeFilter): AsyncGenerator<readonly NodeRecord[]> {
+    const isWanted = createNodeTest(filter);
     let batch: NodeRecord[] = [];
     for (const node of this.#nodes.values()) {
-      if (!hasLabels(node.labels, labels) || !passesFilters(node.properties, filters, values)) continue;
+      if (!isWanted(node)) continue;
       batch.push(node);
       if (batch.length < SCAN_BATCH) continue;
       yield batch;

@@ -1,11 +1,10 @@
 // Matches a plan step by step for many rows at once: each step reads what it needs for all rows of a batch in one request. The
 // steps are a pipeline, so that a LIMIT ends them early.
 import { type MatchStep, orderSteps } from "../plan/match-order.ts";
-import type { MatchInput, PatternPlan, PlanNode } from "../plan/pattern-plan.ts";
-import { rowKey } from "../values/equality.ts";
-import { type CypherValue, isList } from "../values/value.ts";
+import type { MatchInput, PatternPlan } from "../plan/pattern-plan.ts";
 import type { NodeEntity, RelationshipEntity } from "./entities.ts";
 import { expandPaths } from "./match-paths.ts";
+import { scanNodes } from "./match-scan.ts";
 import { findShortestPaths } from "./match-shortest.ts";
 import type { QueryMeter } from "./meter.ts";
 import {
@@ -111,66 +110,6 @@ async function* checkNode(number: number, stream: MatchStream, context: MatchCon
       return node !== undefined && isNodeMatch(node, plan, valuesOf(context, match));
     });
   }
-}
-
-/** Rows whose filters have the same values share one scan. */
-async function* scanNodes(number: number, stream: MatchStream, context: MatchContext): MatchStream {
-  const plan = numbered(context.plan.nodes, number);
-  const { filters, labels, id } = plan;
-  const numbers = [...filters.map(({ value }) => value), ...(id === undefined ? [] : [id])];
-  const keyOf = (match: PartialMatch) => {
-    const values = valuesOf(context, match);
-    return rowKey(numbers.map((value) => values[value] ?? null));
-  };
-  for await (const batch of stream) {
-    for (const group of Map.groupBy(batch, keyOf).values()) {
-      const [first] = group;
-      if (first === undefined) continue;
-      const values = valuesOf(context, first);
-      if (id !== undefined) {
-        yield* product(group, await readById(plan, values[id] ?? null, values, context), number, context);
-        continue;
-      }
-      for await (const nodes of context.reader.scanNodes({ labels, filters, values })) {
-        yield* product(group, nodes, number, context);
-      }
-    }
-  }
-}
-
-/** `id` is an id, or a list of ids; what is no text is no id. */
-async function readById(
-  plan: PlanNode,
-  id: CypherValue,
-  values: readonly CypherValue[],
-  { reader }: MatchContext,
-): Promise<readonly NodeEntity[]> {
-  const ids = new Set((isList(id) ? id : [id]).filter((one) => typeof one === "string"));
-  const nodes = await reader.nodes(ids);
-  return [...ids].flatMap((one) => {
-    const node = nodes.get(one);
-    return node !== undefined && isNodeMatch(node, plan, values) ? [node] : [];
-  });
-}
-
-function* product(
-  group: readonly PartialMatch[],
-  nodes: readonly NodeEntity[],
-  number: number,
-  { meter }: MatchContext,
-): Generator<readonly PartialMatch[]> {
-  let out: PartialMatch[] = [];
-  for (const match of group) {
-    for (const node of nodes) {
-      out.push({ ...match, nodes: match.nodes.map((one, index) => (index === number ? node : one)) });
-      if (out.length < BATCH_ROWS) continue;
-      meter.countRows(out.length);
-      yield out;
-      out = [];
-    }
-  }
-  meter.countRows(out.length);
-  yield out;
 }
 
 /** The relationship of an earlier clause gives its nodes, in either direction if the pattern has none. */

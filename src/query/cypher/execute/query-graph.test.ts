@@ -122,6 +122,18 @@ describe("matching in steps", () => {
   });
 });
 
+test("MERGE reads for all its rows at once, also after writes", async () => {
+  const { graph, recording } = await graphWith(false);
+  const query =
+    "UNWIND range(1, 100) AS i MERGE (n:N {i: i}) MERGE (m:Q {i: i % 10}) MERGE (n)-[r:R]->(m) ON CREATE SET r.new = true";
+  await graph.run(query);
+  expect(recording.scans).toEqual(["N i", "Q i"]);
+  expect(recording.requests.filter((one) => one.startsWith("expand"))).toHaveLength(1);
+  expect(
+    await graph.rows("MATCH (n:N)-[r:R]->(m:Q) RETURN count(DISTINCT n), count(DISTINCT m), count(r.new)"),
+  ).toEqual(["100 | 10 | 100"]);
+});
+
 describe("ids", () => {
   test.each([
     ["MATCH (n) WHERE id(n) = $id RETURN n.i", ["1"]],

@@ -1,8 +1,8 @@
 // The graph as one query sees it: what the store has, and over it what the query has written so far. Every read goes through it.
 
-import { hasLabels, passesFilters } from "../plan/filters.ts";
 import type { ExpandRequest, GraphAccess, NodeFilter, NodeRecord, RelationshipRecord } from "../plan/graph-access.ts";
 import type { GraphChanges, MissingMatch } from "../plan/graph-changes.ts";
+import { createNodeTest } from "../plan/node-filter.ts";
 import type { MatchInput, PatternPlan } from "../plan/pattern-plan.ts";
 import type { CypherMap, CypherValue } from "../values/value.ts";
 import { type Entity, NodeEntity, RelationshipEntity } from "./entities.ts";
@@ -48,19 +48,13 @@ export class QueryGraph implements EntityReader {
   }
 
   async *scanNodes(filter: NodeFilter): AsyncGenerator<readonly NodeEntity[]> {
-    const { labels, filters, values } = filter;
     for await (const records of this.#access.scanNodes(filter)) {
       // A node that the query changed may pass no longer; it is looked at below.
       yield records.map((record) => this.#adoptNode(record)).filter((node) => !node.isChanged && !node.isDeleted);
     }
     if (!this.#hasWritten) return;
-    yield [...this.#nodes.values()].filter(
-      (node) =>
-        node.isChanged &&
-        !node.isDeleted &&
-        hasLabels(node.labels, labels) &&
-        passesFilters(node.properties, filters, values),
-    );
+    const isWanted = createNodeTest(filter);
+    yield [...this.#nodes.values()].filter((node) => node.isChanged && !node.isDeleted && isWanted(node));
   }
 
   async nodes(ids: Iterable<string>): Promise<ReadonlyMap<string, NodeEntity>> {

@@ -18,11 +18,12 @@ export interface RelationshipRecord {
   readonly properties: CypherMap;
 }
 
-/** Nodes that have all labels and pass all filters; `values` are what the filters compare with. */
+/** Nodes that have all labels, and pass all filters with the values of at least one of the rows. */
 export interface NodeFilter {
   readonly labels: readonly string[];
   readonly filters: readonly PropertyFilter[];
-  readonly values: readonly CypherValue[];
+  /** Of each row, what the filters compare with. */
+  readonly values: readonly (readonly CypherValue[])[];
 }
 
 /** The relationships that leave, enter or touch these nodes; no types: all of them. */
