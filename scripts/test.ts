@@ -200,9 +200,11 @@ async function startServer(bin?: string): Promise<PostgresServer | undefined> {
     const settings = { fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0" };
     // Several files of tests keep their schemas' connections at once.
     const connections = { max_connections: "400" };
+    // Schemas are emptied and used again: nothing that is worth a vacuum or compiled plans gets old enough for them.
+    const background = { autovacuum: "off", jit: "off" };
     return await startPostgres({
       ...(bin === undefined ? {} : { bin }),
-      settings: { ...settings, ...connections, deadlock_timeout: "100ms" },
+      settings: { ...settings, ...connections, ...background, deadlock_timeout: "100ms" },
     });
   } catch (error) {
     // The tests of a native server are skipped by name instead.
