@@ -73,6 +73,13 @@ test.each([
   ],
   ["a hole in a vector", [[1, 2], new Array(2)], "a number that is not finite"],
   ["a text instead of a vector", [[1, 2], "ab"], "something that is no vector"],
+  [
+    "a vector with an iterator of its own",
+    [[1, 2], Object.assign([1, "2"], { [Symbol.iterator]: () => [1].values() })],
+    "a number that is not finite",
+  ],
+  ["holes instead of vectors", new Array(2), "something that is no vector"],
+  ["an array with a map of its own", Object.assign([[1, 2], "ab"], { map: () => [] }), "something that is no vector"],
 ])("EM1 refuses %s", async (_, answer, why) => {
   const embedder = checkEmbedder({ ...one, embed: async () => answer });
   const failed = embedTexts(embedder, ["a", "b"], OPTIONS);

@@ -139,13 +139,18 @@ function readVectors(embedder: CheckedEmbedder, answer: unknown, count: number):
     });
   if (!Array.isArray(answer)) throw unusable("its answer is not an array of vectors");
   if (answer.length !== count) throw unusable(`it returned ${answer.length} vectors for ${count} texts`);
-  return answer.map((vector: unknown) => {
+  // By index, not by `map` or an iterator: `map` skips holes, and a subclass may have its own of both.
+  return Array.from({ length: count }, (_, at) => {
+    const vector: unknown = answer[at];
     const isVector = vector instanceof Float32Array || Array.isArray(vector);
     if (!isVector) throw unusable("it returned something that is no vector");
     if (vector.length !== embedder.dimensions) {
       throw unusable(`it returned a vector of ${vector.length} numbers instead of ${embedder.dimensions}`);
     }
-    const copy = Float32Array.from(vector, (one: unknown) => (typeof one === "number" ? one : Number.NaN));
+    const copy = Float32Array.from({ length: vector.length }, (_, place) => {
+      const one: unknown = vector[place];
+      return typeof one === "number" ? one : Number.NaN;
+    });
     if (!copy.every(Number.isFinite)) throw unusable("it returned a vector with a number that is not finite");
     return copy;
   });
