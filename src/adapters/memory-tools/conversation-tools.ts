@@ -4,7 +4,7 @@ import type { ContentBlock, Message, Role } from "../../contracts/messages.ts";
 import type { SearchHit } from "../../contracts/search.ts";
 import { inLine, quoteText } from "../../core/quoted-text.ts";
 import { type AgentTool, declareTool } from "./agent-tool.ts";
-import { printTime, readTime, timeField } from "./tool-times.ts";
+import { printExactTime, printTime, readTime, timeField } from "./tool-times.ts";
 
 export type ConversationToolName = "conversation_search" | "conversation_search_date";
 export type ConversationStore = Pick<Holdfast, "search" | "history">;
@@ -85,11 +85,9 @@ export function conversationTools(
         const range = { since: readTime(start_date, "start_date"), until: readTime(end_date, "end_date", true), limit };
         const latest = await readBetween(hf.history, owner, { ...range, limit: limit + 1 });
         const messages = latest.slice(-limit);
-        const [first] = messages;
-        if (first === undefined) return "There is no message between these dates.";
-        const more = `the latest ${limit}, oldest first. There are more: set end_date to ${printTime(first.at)} for those before`;
+        if (messages.length === 0) return "There is no message between these dates.";
         return showMessages(
-          latest.length > limit ? more : "oldest first",
+          describeOrder(latest, limit),
           messages.map((message) => ({ ...message, text: textOf(message.content) })),
         );
       },
@@ -138,6 +136,14 @@ async function isMemoryResult(history: Holdfast["history"], { session, seq, role
     ({ block }) =>
       block.type === "tool_use" && results.includes(block.id) && MEMORY_TOOLS.some((name) => name === block.name),
   );
+}
+
+/** `latest` has one message more than are shown, if there are more: the time of that one is where the next call goes on. */
+function describeOrder(latest: readonly Message[], limit: number): string {
+  const [before] = latest;
+  if (before === undefined || latest.length <= limit) return "oldest first";
+  const higher = before.at === latest.at(-1)?.at ? " and a higher limit" : "";
+  return `the latest ${limit}, oldest first. There are more: set end_date to ${printExactTime(before.at)}${higher} for those before`;
 }
 
 interface TimeRange {

@@ -184,6 +184,11 @@ describeOnEachStore("conversation tools", (store) => {
     const latest = await everywhere.execute({ ...range, limit: 3 });
     expect(numbers(latest), "the latest").toEqual(["3", "4"]);
     expect(latest).toMatch(/the latest 3, oldest first\. There are more: set end_date to \d{4}-/);
+    // The advice is a time that the tool reads, and skips no message of the same minute.
+    const next = /set end_date to (\S+)/.exec(latest)?.[1] ?? "";
+    const before = sent.flatMap(({ at }, i) => (at <= Date.parse(next) ? [String(i + 1)] : []));
+    expect(before).toEqual(expect.arrayContaining(["1", "2"]));
+    expect(numbers(await everywhere.execute({ ...range, end_date: next }))).toEqual(before);
     expect(await everywhere.execute({ ...range, limit: 5 })).not.toContain("There are more");
     const { conversation_search_date: inOne } = memoryTools(hf, { agent: "dated", session: "d1" });
     expect(numbers(await inOne.execute(range))).toEqual(["1", "3"]);

@@ -29,3 +29,8 @@ export function readTime(text: string, what: string, isEnd = false): number {
 export function printTime(at: number): string {
   return isInstant(at) ? `${printInstant(at).slice(0, 16).replace("T", " ")} UTC` : `@${at}`;
 }
+
+/** To the millisecond, as readTime reads it. */
+export function printExactTime(at: number): string {
+  return isInstant(at) ? printInstant(at) : printTime(at);
+}
