@@ -7,32 +7,39 @@ import { BestRows } from "../vectors/kernel/best-rows.ts";
 import type { ScoredPassages } from "../vectors/passage-vectors.ts";
 import { memoriesCollection } from "../vectors/reserved.ts";
 
-/** So many of the nearest memories are hits, or so many for each that is wanted. */
+/** So many of the nearest passages are ranked first, or so many for each memory that is wanted. */
 const NEAREST_MIN = 200;
 const NEAREST = 4;
+
+export function firstNearest(limit: number): number {
+  return Math.max(NEAREST_MIN, NEAREST * limit);
+}
 
 export interface NearestMemories {
   /** By the memory's number: the best of its passages. */
   readonly scores: ReadonlyMap<number, number>;
   /** See ScoreSpread. */
   readonly floor: number;
+  /** No other passage is allowed. */
+  readonly isAll: boolean;
 }
 
 export async function findNearest(
   passages: ScoredPassages,
   {
     vector,
-    limit,
+    count,
     allows,
   }: {
     readonly vector: Float32Array;
-    readonly limit: number;
+    /** Of the passages. */
+    readonly count: number;
     readonly allows: (memory: number) => boolean;
   },
 ): Promise<NearestMemories> {
   const { map } = passages;
   const spread = new ScoreSpread();
-  const best = new BestRows(Math.max(NEAREST_MIN, NEAREST * limit));
+  const best = new BestRows(count);
   await passages.estimateAll(vector, (entry, score) => {
     spread.add(score);
     if (score >= best.worstKey && allows(map.numbers[entry] ?? 0)) best.offer(score, entry);
@@ -43,7 +50,7 @@ export async function findNearest(
     const memory = map.numbers[entry] ?? 0;
     scores.set(memory, Math.max(scores.get(memory) ?? Number.NEGATIVE_INFINITY, score));
   }
-  return { scores, floor: spread.floor };
+  return { scores, floor: spread.floor, isAll: entries.length < count };
 }
 
 /** Passages of the scope without an embedding of the model; a memory that is not cut into passages yet counts once. */

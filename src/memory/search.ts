@@ -21,7 +21,7 @@ import { matchesText } from "../search/ranking/match-text.ts";
 import { checkQueryTerms } from "../search/ranking/query-limits.ts";
 import { type IndexQuery, parseQuery, type SearchQuery, toIndexQuery } from "../search/text/query.ts";
 import { memoriesCollection } from "../vectors/reserved.ts";
-import { countWaiting, findNearest, type NearestMemories } from "./nearest.ts";
+import { countWaiting, findNearest, firstNearest, type NearestMemories } from "./nearest.ts";
 import { type FieldClue, type MemoryRanking, type RankedMemory, rankMemories } from "./rank.ts";
 import { isExpired, memoryOf } from "./rows.ts";
 import { findScope } from "./scopes.ts";
@@ -68,24 +68,20 @@ export async function searchMemories(
   const allowed = filter === null ? null : await findMatching(storage, scope, filter);
   const allows = (item: number) => allowed?.has(item) ?? true;
   const asked = await asking;
-  const nearest =
-    asked === null || asked.vector === null
-      ? null
-      : await findNearest(asked.passages, {
-          vector: asked.vector,
-          limit: options.limit,
-          allows: (item) => allows(item) && ranking.allows(item),
-        });
-  const at = options.at ?? storage.environment.now();
-  const ranked = joinScores(
-    ranking,
-    ranking.found.filter(({ item }) => allows(item)),
-    nearest,
-  )
-    .map((one) => scoreMemory(one, at))
-    .sort(compareScores);
   const now = storage.environment.now();
-  const hits = await takeHits(storage, ranked, { scope, options, filter, parsed, query, language, now, slice });
+  const search = { scope, options, filter, parsed, query, language, now, slice, refused: new Set<number>() };
+  const hits = await findHits(storage, search, {
+    ranking,
+    found: ranking.found.filter(({ item }) => allows(item)),
+    readNearest: async (count) =>
+      asked === null || asked.vector === null
+        ? null
+        : findNearest(asked.passages, {
+            vector: asked.vector,
+            count,
+            allows: (item) => allows(item) && ranking.allows(item),
+          }),
+  });
   const warning = asked !== null && asked.vector === null ? asked.warning : null;
   const isHybrid = meaning !== null && warning === null;
   return memoryHits(hits, {
@@ -93,6 +89,31 @@ export async function searchMemories(
     waiting: meaning === null ? 0 : await countWaiting(storage, scope, meaning.embedder.model),
     warning,
   });
+}
+
+interface Candidates {
+  readonly ranking: MemoryRanking;
+  /** By words. */
+  readonly found: readonly RankedMemory[];
+  /** null: the search is by words only. */
+  readonly readNearest: (count: number) => Promise<NearestMemories | null>;
+}
+
+/** Most of the nearest memories are hits. If not, because only rows say when they held and what their texts are, more are ranked. */
+async function findHits(
+  storage: Storage,
+  search: HitSearch,
+  { ranking, found, readNearest }: Candidates,
+): Promise<readonly MemoryHit[]> {
+  const { limit, at = search.now } = search.options;
+  for (let wanted = firstNearest(limit); ; wanted *= 4) {
+    const nearest = await readNearest(wanted);
+    const ranked = joinScores(ranking, found, nearest)
+      .map((one) => scoreMemory(one, at))
+      .sort(compareScores);
+    const { hits, isFull } = await takeHits(storage, ranked, search);
+    if (isFull || nearest === null || nearest.isAll) return hits;
+  }
 }
 
 /** Lists of hits are compared, printed and sent as lists: what is said about them is beside their elements. */
@@ -227,24 +248,35 @@ interface HitSearch {
   readonly language: TextLanguage;
   readonly now: number;
   readonly slice: TimeSlice;
+  /** Memories whose rows were read, and are no hits: they are not read again. */
+  readonly refused: Set<number>;
 }
 
+/** Full: there are as many as the limit and the budget of tokens allow. */
 async function takeHits(
   storage: Storage,
   ranked: readonly ScoredMemory[],
   search: HitSearch,
-): Promise<readonly MemoryHit[]> {
+): Promise<{ readonly hits: readonly MemoryHit[]; readonly isFull: boolean }> {
+  const { refused } = search;
   const { limit, tokens = Number.POSITIVE_INFINITY } = search.options;
   const hits: MemoryHit[] = [];
   let left = tokens;
-  for await (const { row, scored } of readRows(storage, search.scope, ranked)) {
-    if (!(await isWanted(row, search))) continue;
+  for await (const { row, scored } of readRows(
+    storage,
+    search.scope,
+    ranked.filter(({ item }) => !refused.has(item)),
+  )) {
+    if (!(await isWanted(row, search))) {
+      refused.add(scored.item);
+      continue;
+    }
     left -= Math.ceil(row.content.byteLength / BYTES_PER_TOKEN);
-    if (left < 0) break;
+    if (left < 0) return { hits, isFull: true };
     hits.push({ ...memoryOf(row), score: rounded(scored.score), signals: signalsOf(scored) });
-    if (hits.length === limit) break;
+    if (hits.length === limit) return { hits, isFull: true };
   }
-  return hits;
+  return { hits, isFull: false };
 }
 
 const BYTES_PER_TOKEN = 4;
