@@ -49,4 +49,21 @@ describe.each(ENGINES)("memory of the tool loop on $name", (engine) => {
       expect([all?.messages.length, fewer?.messages.length]).toEqual([4, 3]);
       expect(() => toolLoop({ ...base, model, memory: { query: "tea" } as object })).toThrow(/query/);
     }));
+
+  test("RU18 an input of very many single letters, also of scripts without spaces, finds memories by the last ones", () =>
+    withStore(engine, async (hf) => {
+      await hf.memory.save("日 is the sun", { agent: "assistant" });
+      const model = scripted("ok", "ok", "ok");
+      const loop = toolLoop({ ...base, model, memory: true });
+      const lists = [
+        ["人大小山川火水木金土月年时分上下左右中前后东西南北春夏秋冬天地风雨日", "、"],
+        ["กขคฆงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ日", "'s "],
+        ["ｱｲｳｴｵｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾅﾆﾇﾈﾉﾊﾋﾌﾍﾎﾏﾐﾑﾒﾓﾔﾕﾖﾗﾘﾙﾚﾛﾜﾝ日", " "],
+      ] as const;
+      for (const [letters, separator] of lists) {
+        const input = [...letters].join(separator);
+        expect((await hf.runs.execute(loop, { session: "s", input })).run.status).toBe("completed");
+        expect(model.requests.at(-1)?.system, input).toContain("日 is the sun");
+      }
+    }));
 });
