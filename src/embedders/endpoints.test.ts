@@ -255,6 +255,29 @@ test.each(SECRETS)(
   },
 );
 
+test("EM2 a server that repeats the URL shows no key of it, in no form", async () => {
+  const token = "tok_0123456789abcdefSECRET";
+  const answers: readonly ((path: string) => string)[] = [
+    (path) => path,
+    (path) => decodeURIComponent(path),
+    (path) => decodeURIComponent(path.replaceAll("+", " ")),
+    (path) => path.replaceAll("&", "&amp;"),
+    (path) => [...new URLSearchParams(path.split("?")[1]).values()].map(encodeURIComponent).join(),
+  ];
+  const server = await start(({ path }, count) => ({
+    status: 404,
+    json: { message: `Cannot POST ${answers[count]?.(path)}` },
+  }));
+  const url = `${server.url}/${token}/v1?a=1&api-key=ab%2Fcd%3D%3DSECRET&other=ef+gh%2BijSECRET&SECRETwithoutname`;
+  const embedder = openaiEmbedder({ ...MODEL, url, retries: 0 });
+  for (const _ of answers) {
+    const error: unknown = await embedder.embed(["a"], { kind: "query" }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: expect.stringMatching(/HTTP 404: Cannot POST .*\[key\]/) });
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/SECRET|ab%2F|ab\/cd|gh.*ij/);
+  }
+  expect(server.requests).toHaveLength(answers.length);
+});
+
 test("EM2 does not follow a redirect, which could take the key elsewhere", async () => {
   const target = await start();
   const server = await start(() => ({ status: 307, headers: { location: `${target.url}/v1/embeddings` } }));

@@ -213,15 +213,39 @@ function checkHeaders(value: unknown, key: string | null): Readonly<Record<strin
 /** Parts of header values and of a URL's query that are shorter are no keys, but words such as "Bearer". */
 const SHORTEST_KEY = 7;
 
-/** A server may repeat a key in its answer without the word that stands before it in a header. */
+/** A part of a path with so many letters and digits in a row may be a key. */
+const PATH_KEY = /[\w-]{20}/;
+
+/** A server may repeat a key in its answer without the word that stands before it in a header, and a URL as it is or decoded. */
 function hideSecrets(key: string | null, headers: Readonly<Record<string, string>>, url: URL): Server["hide"] {
   const values = Object.entries(headers).flatMap(([name, text]) => (name === "content-type" ? [] : [text]));
-  const parts = [...values, ...url.searchParams.values()].flatMap((text) => [
+  const parts = [...values, ...partsOfUrl(url)].flatMap((text) => [
     text,
-    text.replace(/\s+/g, " "),
-    ...text.split(/\s+/),
+    text.replace(/[\s\p{Cc}]+/gu, " "),
+    ...text.split(/[\s\p{Cc}]+/u),
   ]);
   const secrets = [...(key === null ? [] : [key]), ...parts.filter((text) => text.length >= SHORTEST_KEY)];
   const longestFirst = secrets.sort((a, b) => b.length - a.length);
   return (text) => longestFirst.reduce((hidden, secret) => hidden.replaceAll(secret, "[key]"), text);
+}
+
+/** What may be a key in a URL, in every form in which a server may repeat it. */
+function partsOfUrl({ search, searchParams, pathname }: URL): readonly string[] {
+  const pairs = search === "" ? [] : search.slice(1).split("&");
+  const raw = pairs.map((pair) => pair.slice(pair.indexOf("=") + 1));
+  const segments = pathname.split("/").filter((segment) => PATH_KEY.test(decode(segment)));
+  const found = [search, ...raw, ...searchParams.values(), ...segments];
+  return found.flatMap((text) => [
+    ...[text, text.replaceAll("+", " ")].flatMap((form) => [form, decode(form)]),
+    encodeURIComponent(text),
+  ]);
+}
+
+/** The text itself if it is not percent-encoded UTF-8. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
