@@ -91,6 +91,8 @@ test.each([
   [new Error("later"), true, {}],
   [Object.assign(new Error("never"), { retryable: false, status: 400, code: "too_long" }), false, { status: 400 }],
   [Object.assign(new Error("soon"), { retryAfterMs: 7 }), true, { retryAfterMs: 7 }],
+  [Object.assign(new Error("soon"), { retryAfterMs: 6.5 }), true, { retryAfterMs: 7 }],
+  [Object.assign(new Error("soon"), { retryAfterMs: 1e300 }), true, { retryAfterMs: 86_400_000 }],
   ["a text", true, {}],
   [null, true, {}],
   [

@@ -6,6 +6,7 @@ import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import { checkId, checkInt, checkSome, invalid } from "./check.ts";
+import { readRetryAfter } from "./retry-after.ts";
 
 const DEFAULT_BATCH = 64;
 
@@ -197,13 +198,14 @@ function readFailure(thrown: unknown): FailureFields {
     const { message, name, code, status, retryAfterMs, retryable } = Object(thrown) as Readonly<
       Record<string, unknown>
     >;
+    const waitMs = readRetryAfter(retryAfterMs);
     return {
       message: typeof message === "string" && message !== "" ? message : String(thrown),
       retryable: retryable !== false,
       ...(typeof name === "string" ? { name } : {}),
       ...(typeof code === "string" ? { code } : {}),
       ...(Number.isSafeInteger(status) ? { status: Number(status) } : {}),
-      ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs } : {}),
+      ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
     };
   } catch {
     return { message: "it threw a value that cannot be read", retryable: true };

@@ -6,6 +6,7 @@ import type { Write } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { exponentialBackoff, randomShare } from "../core/backoff.ts";
 import { embeddingReason } from "../core/embedding-reason.ts";
+import { readRetryAfter } from "../core/retry-after.ts";
 
 const FIRST_MS = 30_000;
 const MOST_MS = 3_600_000;
@@ -16,6 +17,7 @@ export interface EmbeddingFault {
   /** Such as "HTTP 400 context_length_exceeded". */
   readonly reason: string;
   readonly isRetryable: boolean;
+  /** Whole milliseconds, at most MOST_MS. */
   readonly retryAfterMs: number;
 }
 
@@ -26,7 +28,7 @@ export function faultOf(error: unknown): EmbeddingFault {
   return {
     reason: embeddingReason(error),
     isRetryable: error.retryable,
-    retryAfterMs: typeof retryAfterMs === "number" ? retryAfterMs : 0,
+    retryAfterMs: Math.min(MOST_MS, readRetryAfter(retryAfterMs) ?? 0),
   };
 }
 

@@ -9,6 +9,10 @@ test.each([
   [{ "retry-after": "Wed, 18 Nov 2026 00:00:10 GMT", date: "Wed, 18 Nov 2026 00:00:00 GMT" }, 10_000],
   [{ "retry-after": "Wed, 18 Nov 2026 00:00:10 GMT" }, undefined],
   [{ "retry-after": "soon" }, undefined],
+  [{ "retry-after-ms": "1e400", "retry-after": "9" }, 9000],
+  [{ "retry-after-ms": "1e300" }, 86_400_000],
+  [{ "retry-after": "9".repeat(400) }, undefined],
+  [{ "retry-after": "9".repeat(20) }, 86_400_000],
   [{}, undefined],
 ])("RU19 reads when to try again from %j", (headers, ms) => {
   const error = Object.assign(new Error("no"), { status: 429 });

@@ -1,5 +1,6 @@
 // Converts errors of SDKs to ModelError, with the fields that a run's retries read: status, whether to retry, and when.
 import type { ModelFailure } from "../contracts/chat.ts";
+import { readRetryAfter } from "../core/retry-after.ts";
 
 export class ModelError extends Error implements ModelFailure {
   /** The provider's own code ("rate_limit_error"), or that of the connection ("ECONNRESET"). */
@@ -112,12 +113,11 @@ function headersOf(given: unknown): Headers {
 
 /** The header has milliseconds, seconds or a date. A date is compared with the response's own date, because clocks differ. */
 function retryAfterOf(headers: Headers): number | undefined {
-  const ms = Number.parseFloat(headers("retry-after-ms") ?? "");
-  if (ms >= 0) return Math.ceil(ms);
+  const ms = readRetryAfter(Number.parseFloat(headers("retry-after-ms") ?? ""));
+  if (ms !== undefined) return ms;
   const after = headers("retry-after") ?? "";
-  if (/^\d+(\.\d+)?$/.test(after)) return Math.ceil(Number(after) * 1000);
-  const wait = Date.parse(after) - Date.parse(headers("date") ?? "");
-  return wait >= 0 ? wait : undefined;
+  if (/^\d+(\.\d+)?$/.test(after)) return readRetryAfter(Number(after) * 1000);
+  return readRetryAfter(Date.parse(after) - Date.parse(headers("date") ?? ""));
 }
 
 function isNumber(value: unknown): value is number {
