@@ -18,7 +18,7 @@ import { hasMatch, matchesText } from "./ranking/match-text.ts";
 import type { RankedItem } from "./ranking/rank-items.ts";
 import { readPassage } from "./ranking/snippet.ts";
 import { ONE, WEIGHTS } from "./ranking/weights.ts";
-import { SessionQuota } from "./select-hits.ts";
+import { BestHits } from "./select-hits.ts";
 import type { Showing, ShownMessages } from "./shown-messages.ts";
 import type { IndexQuery } from "./text/query.ts";
 import type { TextLanguage } from "./text/stem.ts";
@@ -43,32 +43,37 @@ export interface FoundHit {
 /** Messages that are read at once, at most. */
 const BATCH = 16;
 
+/** Messages that are read after there are enough hits, at most, because hits have lower scores than they were ranked by. */
+const READ_ON = 200;
+
 /** The best hits, at most `limit`, and at most `perSession` of one session. */
 export async function findHits(
   search: HitSearch,
   limit: number,
   perSession = Number.POSITIVE_INFINITY,
 ): Promise<readonly FoundHit[]> {
-  const quota = new SessionQuota(perSession);
-  const found: FoundHit[] = [];
+  const best = new BestHits<FoundHit>(limit, perSession);
+  let readOn = 0;
   // Most messages that the index finds are hits. If not, more are ranked; the first ones are the same then.
   const read = new Set<string>();
   for (let wanted = limit + BATCH; ; wanted *= 4) {
-    const best = await search.ranking.best(wanted);
+    const ranked = await search.ranking.best(wanted);
     // Vectors may bring others before them.
-    const ranked = best.filter((item) => !read.has(nameOf(item)));
-    for (let at = 0; at < ranked.length; ) {
-      const batch = ranked.slice(at, at + Math.min(BATCH, limit - found.length));
+    const left = ranked.filter((item) => !read.has(nameOf(item)));
+    for (let at = 0; at < left.length; ) {
+      const count = best.wanted > 0 ? Math.min(BATCH, best.wanted) : Math.min(BATCH, READ_ON - readOn);
+      // No message's score is higher than what it is ranked by.
+      const batch = left.slice(at, at + count).filter(({ share }) => share > best.worstScore);
+      if (batch.length === 0) return best.hits;
+      if (best.wanted === 0) readOn += batch.length;
       at += batch.length;
       for (const item of batch) read.add(nameOf(item));
       const rows = await readRows(search.storage, batch);
-      for (const one of await Promise.all(batch.map((item) => readHit(search, item, rows)))) {
-        if (one === null || !quota.take(one.hit.session)) continue;
-        found.push(one);
-        if (found.length === limit) return found;
-      }
+      const found = await Promise.all(batch.map((item) => readHit(search, item, rows)));
+      best.add(found.filter((one) => one !== null));
     }
-    if (best.length < wanted) return found;
+    const isAll = ranked.length < wanted || (ranked.at(-1)?.share ?? 0) <= best.worstScore;
+    if (isAll || readOn === READ_ON) return best.hits;
   }
 }
 

@@ -1,4 +1,4 @@
-// Which of the ranked hits a search returns: only so many of one session, and within a budget of tokens.
+// Which of the ranked hits a search returns: the best by their scores, only so many of one session, and within a budget of tokens.
 import type { SearchHit } from "../contracts/search.ts";
 
 const BYTES_PER_TOKEN = 4;
@@ -20,8 +20,44 @@ export function fitBudget(hits: readonly SearchHit[], tokens: number): readonly 
   });
 }
 
+/** The best hits by their scores, at most `limit`, and at most `perSession` of one session; of equal scores, the one that was added first. */
+export class BestHits<T extends { readonly hit: SearchHit }> {
+  readonly #limit: number;
+  readonly #perSession: number;
+  #hits: readonly T[] = [];
+
+  constructor(limit: number, perSession: number) {
+    this.#limit = limit;
+    this.#perSession = perSession;
+  }
+
+  /** Best first. */
+  get hits(): readonly T[] {
+    return this.#hits;
+  }
+
+  /** How many more there may be. */
+  get wanted(): number {
+    return this.#limit - this.#hits.length;
+  }
+
+  /** Only a hit with a higher score takes the place of one of these; below every score while more are wanted. */
+  get worstScore(): number {
+    return this.wanted > 0 ? Number.NEGATIVE_INFINITY : (this.#hits.at(-1)?.hit.score ?? Number.POSITIVE_INFINITY);
+  }
+
+  add(found: readonly T[]): void {
+    const quota = new SessionQuota(this.#perSession);
+    // What is left out now has as many better ones before it whatever comes later.
+    this.#hits = [...this.#hits, ...found]
+      .sort((a, b) => b.hit.score - a.hit.score)
+      .filter(({ hit }) => quota.take(hit.session))
+      .slice(0, this.#limit);
+  }
+}
+
 /** Counts hits by session; says whether one more is allowed. */
-export class SessionQuota {
+class SessionQuota {
   readonly #most: number;
   readonly #counts = new Map<string, number>();
 

@@ -112,6 +112,46 @@ const besideCases: readonly Case[] = [
   ),
 ];
 
+const orderCases: readonly Case[] = [
+  prove(
+    "EM8 hits are chosen by scores without the words of hidden messages beside them",
+    ["another"],
+    async (given) => {
+      const hf = await given.another({ embedder: createMeaningEmbedder() });
+      const [zebra, partly, near] = ["Zebra stripes", "My hound has tea.", "My puppy ran."];
+      await say(hf, "agents", "bob", zebra);
+      await say(hf, "agents", "ada", partly);
+      await say(hf, "agents", "bob", zebra);
+      await say(hf, "near", "ada", near);
+      await say(hf, "other", "ada", "Good night!", "Rain again.", "The car stopped.");
+      await hf.embeddings.wait();
+      const query = "dog zebra stripes";
+      const find = async (options: object) => {
+        const { hits } = await hf.search(query, options);
+        const scores = hits.map(({ score }) => score);
+        assert.deepEqual(
+          scores,
+          [...scores].sort((a, b) => b - a),
+        );
+        return hits.map(({ passage }) => passage);
+      };
+      assert.deepEqual(await find({ agent: "ada", limit: 1 }), [near]);
+      assert.deepEqual((await find({ agent: "ada" })).slice(0, 2), [near, partly]);
+      assert.deepEqual(await find({ agent: "ada", limit: 2, perSession: 1 }), [near, partly]);
+      assert.notEqual((await find({ limit: 1 }))[0], near, "without a filter the words beside count");
+      await hf.sessions.delete("agents");
+      await say(hf, "left", "ada", "Hello!");
+      const head = await hf.heads.publish("left");
+      await say(hf, "left", "ada", zebra);
+      await hf.sessions.rewind({ session: "left", head: head.id });
+      await say(hf, "left", "ada", partly);
+      await hf.embeddings.wait();
+      assert.deepEqual(await find({ limit: 1 }), [near]);
+      assert.ok((await find({})).includes(partly));
+    },
+  ),
+];
+
 const factorCases: readonly Case[] = [
   prove("EM8 roles and speakers count for what a message means as for its words", ["another"], async (given) => {
     const hf = await given.another({ embedder: createMeaningEmbedder() });
@@ -249,5 +289,6 @@ export const searchCases: readonly Case[] = [
   ...reindexCases,
   ...factorCases,
   ...besideCases,
+  ...orderCases,
   ...raceCases,
 ];
