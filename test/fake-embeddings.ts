@@ -11,7 +11,10 @@ interface EmbeddingRequest {
 }
 
 /** null: the usual answer. */
-type EmbeddingScript = (request: EmbeddingRequest, count: number) => EmbeddingAnswer | null;
+type EmbeddingScript = (
+  request: EmbeddingRequest,
+  count: number,
+) => EmbeddingAnswer | null | Promise<EmbeddingAnswer | null>;
 
 type EmbeddingAnswer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json?: unknown }
@@ -45,7 +48,7 @@ export async function startFakeEmbeddings(script: EmbeddingScript = () => null):
     const body: unknown = JSON.parse(Buffer.concat(pieces).toString("utf8"));
     const request = { path: incoming.url ?? "", headers: incoming.headers, body };
     requests.push(request);
-    send(response, script(request, requests.length - 1) ?? usualAnswer(request));
+    send(response, (await script(request, requests.length - 1)) ?? usualAnswer(request));
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const { port } = server.address() as AddressInfo;

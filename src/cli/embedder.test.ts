@@ -73,6 +73,23 @@ test("EM12 a command switches no store to another embedder", async () => {
   ]);
 });
 
+test("EM12 nor does a command whose server was asked for its dimensions while another one gave the store its embedder", async () => {
+  const env = { HOLDFAST_STORE: path.join(cwd, "first.db") };
+  await cli(["init"], env);
+  const add = (embedder: string) => cli(["memory", "add", "Ada likes tea", "--embedder", embedder], env);
+  const slow = await startFakeEmbeddings(async (_, count) => {
+    if (count === 0) await add(`openai:${server.url}/v1#fast@8`);
+    return null;
+  });
+  const refused = await add(`openai:${slow.url}/v1#slow`);
+  await slow.close();
+  expect([refused.code, refused.stderr]).toEqual([
+    EXIT.usage,
+    expect.stringContaining("openai/fast@8, and --embedder is openai/slow@8"),
+  ]);
+  expect(JSON.parse((await cli(["embeddings", "--json"], env)).stdout).model).toBe("openai/fast@8");
+});
+
 test("EM12 an embedder that fails says what to do, and what is added stays", async () => {
   const env = { HOLDFAST_STORE: path.join(cwd, "other.db") };
   const third = path.join(cwd, "third.db");
@@ -101,6 +118,12 @@ test("EM12 a text that names no embedder is refused without showing it", async (
   ]) {
     const { code, stdout, stderr } = await cli(["search", "tea"], { HOLDFAST_EMBEDDER: embedder });
     expect([embedder, code, stdout, stderr]).toEqual([embedder, EXIT.usage, "", expect.stringContaining("embedder")]);
+  }
+  for (const size of ["0", "08", "4097", "123456"]) {
+    const { code, stderr } = await cli(["search", "tea"], {
+      HOLDFAST_EMBEDDER: `openai:http://127.0.0.1/v1#m@${size}`,
+    });
+    expect([size, code, stderr]).toEqual([size, EXIT.usage, expect.stringContaining("1 to 4096")]);
   }
   // Commands that do not search take none.
   expect((await cli(["memory"], { HOLDFAST_EMBEDDER: "nomic" })).code).toBe(EXIT.ok);

@@ -3,6 +3,7 @@
 // never switches a store to another embedder: everything would be embedded again.
 import type { Embedder } from "../contracts/embedders.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
+import { LIMITS } from "../contracts/limits.ts";
 import type { EndpointOptions } from "../embedders/http.ts";
 import { UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -27,6 +28,11 @@ function parseEmbedder(text: string, { HOLDFAST_EMBEDDER_KEY: key }: Io["env"]):
     throw new UsageError(`--embedder takes PROVIDER:URL#MODEL, ${EXAMPLE}; PROVIDER is openai, voyage or cohere`);
   }
   if (url !== "") checkUrl(url);
+  if (/@\d+$/.test(model) || Number(dimensions) > LIMITS.embeddingDimensions) {
+    throw new UsageError(
+      `the number behind @ of --embedder is how many dimensions the vectors have: 1 to ${LIMITS.embeddingDimensions}`,
+    );
+  }
   const options = {
     ...PATIENCE,
     model,
@@ -96,8 +102,10 @@ export async function openWithEmbedder(
 ): Promise<Holdfast> {
   const named = parseEmbedder(text, env);
   const before = await open({});
-  const { model } = await before.embeddings.status().finally(() => before.close());
-  const embedder = await chooseEmbedder(named, model);
+  const readModel = async () => (await before.embeddings.status()).model;
+  // Another command may have given the store its embedder while the server was asked for the number of dimensions.
+  const choose = async () => ({ embedder: await chooseEmbedder(named, await readModel()), model: await readModel() });
+  const { embedder, model } = await choose().finally(() => before.close());
   if (model !== null && model !== embedder.id && !switches) {
     throw new UsageError(
       `the store's texts are embedded by ${model}, and --embedder is ${embedder.id}; name the store's embedder, or leave --embedder ` +
