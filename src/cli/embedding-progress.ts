@@ -55,18 +55,25 @@ async function isAnyDue({ embeddings }: Pick<Holdfast, "embeddings">, kinds: rea
   return failures.some(({ kind, nextTryAt }) => kinds.includes(kind) && nextTryAt !== null && nextTryAt <= now);
 }
 
-/** A command that adds texts waits for their embeddings: no other process may make them. Failures are told, and it goes on. */
+/** Texts that are still without an embedding, and what is said of them. */
+export interface EmbeddingLeft {
+  readonly waiting: number;
+  readonly note: string | null;
+}
+
+/** A command that adds texts waits for their embeddings: no other process may make them. Failures are told, and it goes on. null: no embedder. */
 export async function finishEmbedding(
   holdfast: Holdfast,
   kind: EmbeddedKind,
   output: Output,
   signal?: AbortSignal,
-): Promise<void> {
-  if ((await holdfast.embeddings.status()).embedder === null) return;
+): Promise<EmbeddingLeft | null> {
+  if ((await holdfast.embeddings.status()).embedder === null) return null;
   const work = signal === undefined ? { kinds: [kind] } : { kinds: [kind], signal };
   const { status } = await awaitEmbeddings(holdfast, work, output);
   const left = describeLeft(status, [kind]);
   if (left !== null) await output.note(left);
+  return { waiting: countTexts(status, [kind]).pending, note: left };
 }
 
 /** What a search by meaning did not have: all of it, or some embeddings. */

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs
 import * as path from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { newFolder, OTHER, SESSION, transcript, write } from "../../../test/coding/claude-tree.ts";
+import { startFakeEmbeddings } from "../../../test/fake-embeddings.ts";
 import { exported, newMachine, removeMachines } from "../../../test/opencode-machine.ts";
 import { cli, enter, leave, within } from "../../../test/shell.ts";
 import type { OutputCaptureOptions } from "../output-capture.ts";
@@ -52,6 +53,15 @@ test("brings every session in once, and then what was added", async () => {
   ]);
   write(path.join(projects, "-w", SESSION, "subagents/agent-a1.jsonl"), transcript(4, "/w", { isSidechain: true }));
   expect((await importEvents()).at(-1)).toMatchObject({ imported: 1, messages: 2 });
+});
+
+test("the JSON line at the end says how many texts an embedder that fails left waiting", async () => {
+  write(file(SESSION), sessionText(SESSION, 2));
+  const server = await startFakeEmbeddings(() => ({ status: 401, json: {} }));
+  const end = (await importEvents("--embedder", `openai:${server.url}/v1#m@8`)).at(-1);
+  await server.close();
+  const note = expect.stringContaining("HTTP 401; 2 texts have no embedding");
+  expect(end).toMatchObject({ event: "end", messages: 2, embedding: { waiting: 2, note } });
 });
 
 test("of Claude Code 2.0, too, what a sub-agent added is brought in, and to its session alone", async () => {

@@ -7,6 +7,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { AGENT_NAMES, AGENTS } from "../../core/agent-sessions.ts";
 import { AGENT_OPTION, agentGiven, hostAt, OPENCODE_HELP } from "../captures/agent.ts";
 import type { Command, Context } from "../command-line.ts";
+import type { EmbeddingLeft } from "../embedding-progress.ts";
 import { EXIT } from "../exit.ts";
 import { OutputClosed, OutputFailed } from "../failure.ts";
 import { type Io, interruption } from "../io.ts";
@@ -62,16 +63,17 @@ export const importLocal: Command = {
     const holdfast = there ?? (args.flag("dry-run") ? null : await createStore(context));
     const importing = new LocalImport(context, holdfast);
     const stop = interruption(io);
+    let left: EmbeddingLeft | null = null;
     try {
       for (const one of agent === undefined ? AGENTS : [agent]) await importing.all(one, after, stop.signal);
       if (holdfast !== null) {
         const { finishEmbedding } = await import("../embedding-progress.ts");
-        await finishEmbedding(holdfast, "messages", context.output, stop.signal);
+        left = await finishEmbedding(holdfast, "messages", context.output, stop.signal);
       }
     } finally {
       stop.release();
     }
-    return await importing.end();
+    return await importing.end(left);
   },
 };
 
@@ -156,7 +158,7 @@ class LocalImport {
     else await output.error(safe`${AGENT_NAMES[of.agent]} ${of.sessionId ?? ""}: not imported: ${safeLine(why)}`);
   }
 
-  async end(): Promise<number> {
+  async end(left: EmbeddingLeft | null): Promise<number> {
     const { output } = this.#context;
     await output.clearProgress();
     const { imported, unchanged, empty, erased, failed, foreseen } = this.#counts;
@@ -164,7 +166,14 @@ class LocalImport {
     if (output.json) {
       const { foreseen: _, ...done } = this.#counts;
       const counts = isDry ? { dryRun: true, ...this.#counts } : done;
-      await output.record({ event: "end", ...counts, messages: this.#messages, stopped: this.#isStopped });
+      const embedding = left === null ? {} : { embedding: left };
+      await output.record({
+        event: "end",
+        ...counts,
+        messages: this.#messages,
+        stopped: this.#isStopped,
+        ...embedding,
+      });
     } else {
       const some = (count: number) => (count === 0 ? "" : formatCount(count));
       await output.lines([
