@@ -345,10 +345,12 @@ const failureCases: readonly Case[] = [
   prove("EM5 retry tries again also what a request under way fails with", ["another"], async ({ another }) => {
     const embedder = createTestEmbedder();
     let calls = 0;
+    let failures: unknown = null;
     // The text alone fails once more after the probe has succeeded.
     const embed: typeof embedder.embed = async (batch, options) => {
       const vectors = await embedder.embed(batch, options);
       if (batch.includes("one") && ++calls <= 2) throw Object.assign(new Error("busy"), { status: 500 });
+      if (calls === 3) failures = await hf.embeddings.failures();
       return vectors;
     };
     const hf = await another({ embedder: { ...embedder, embed } });
@@ -360,18 +362,22 @@ const failureCases: readonly Case[] = [
     embedder.release();
     const { kinds, timedOut } = await hf.embeddings.wait();
     assert.deepEqual([kinds.documents.failing, timedOut, calls], [0, false, 3]);
+    assert.deepEqual(failures, [], "the request that retry() overtook blamed nothing");
   }),
 
   prove("EM5 a short outage is not blamed on a text that is alone", ["another"], async ({ another }) => {
     const embedder = createTestEmbedder();
     let calls = 0;
+    let failures: unknown = null;
     const embed: typeof embedder.embed = async (batch, options) => {
       if (++calls === 1) throw Object.assign(new Error("busy"), { status: 500 });
+      if (calls === 3) failures = await hf.embeddings.failures();
       return embedder.embed(batch, options);
     };
     const hf = await another({ embedder: { ...embedder, embed } });
     await hf.vectors.add(texts("one"));
     await hf.embeddings.wait();
+    assert.deepEqual(failures, [], "the text was tried again before it was blamed");
     assert.deepEqual(await embeddingsIn(hf, ["one"]), expectedEmbeddings(embedder.id, ["one"]));
   }),
 
