@@ -167,6 +167,47 @@ describeOnEachStore("conversation tools", (store) => {
     expect(shown.match(/^> .*$/gm)).toEqual(["> My kayak is green"]);
   });
 
+  test("AT5 many results of memory tools, far from their calls, hide no message", async () => {
+    const { hf } = store();
+    const at = { session: "many", agent: "many" };
+    const numbers = Array.from({ length: 60 }, (_, n) => n);
+    const call = (n: number) => ({ type: "tool_use", id: `c${n}`, name: "memory_insert", input: {} }) as const;
+    const result = (n: number) => ({ type: "tool_result", toolUseId: `c${n}`, content: "garden budget" }) as const;
+    const talk =
+      "The budget of the garden project was agreed on with Mia last year after long talks about other things.";
+    await hf.history.appendMany(at, [
+      { role: "assistant", content: talk },
+      ...numbers.map((n) => ({ role: "assistant", content: [call(n)] }) as const),
+      ...numbers.map((n) => ({ role: "user", content: [result(n)] }) as const),
+    ]);
+    const { conversation_search: search } = memoryTools(hf, { agent: "many" });
+    const shown = await search.execute({ query: "garden budget", limit: 1 });
+    expect(shown.match(/^> .*$/gm)).toEqual([`> ${talk}`]);
+  });
+
+  test("AT5 a search finds what stands beside a call or result of a memory tool, and a user's own tool named memory", async () => {
+    const { hf } = store();
+    const at = { session: "beside", agent: "beside" };
+    const note = {
+      type: "tool_use",
+      id: "a",
+      name: "core_memory_append",
+      input: { content: "Flies a biplane" },
+    } as const;
+    const own = { type: "tool_use", id: "b", name: "memory", input: { query: "zeppelin" } } as const;
+    const flight = "Your flight LH123 leaves at nine.";
+    await hf.history.append(at, { role: "assistant", content: [{ type: "text", text: flight }, note] });
+    const done = { type: "tool_result", toolUseId: "a", content: "Appended a biplane" } as const;
+    await hf.history.append(at, { role: "user", content: [done, { type: "text", text: "Now book a glider" }] });
+    await hf.history.append(at, { role: "assistant", content: [own] });
+    const { conversation_search: search } = memoryTools(hf, { agent: "beside" });
+    const find = async (query: string) => (await search.execute({ query })).match(/^> .*$/gm);
+    expect(await find("flight LH123")).toEqual([`> ${flight}`]);
+    expect(await find("glider")).toEqual(["> Now book a glider"]);
+    expect(await find("zeppelin")).toEqual(["> memory", "> query: zeppelin"]);
+    expect(await find("biplane")).toBeNull();
+  });
+
   test("AT5 messages between two dates come oldest first, of all sessions or of one", async () => {
     const { hf } = store();
     const sent = [];
