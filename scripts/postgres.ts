@@ -294,7 +294,13 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
 /** The eighth line of postmaster.pid is the server's state; the first is its pid, an older one after a crash. */
 function isReady(dataDir: string, pid: number | undefined): boolean {
   const file = path.join(dataDir, "postmaster.pid");
-  const lines = fs.existsSync(file) ? fs.readFileSync(file, "utf8").split("\n") : [];
+  let lines: readonly string[];
+  try {
+    lines = fs.readFileSync(file, "utf8").split("\n");
+  } catch {
+    // The server has not written it yet, or replaces the one that a crash left.
+    return false;
+  }
   return lines[0]?.trim() === String(pid) && lines[7]?.trim() === "ready";
 }
 

@@ -61,7 +61,10 @@ export interface EmbeddingLeft {
   readonly note: string | null;
 }
 
-/** A command that adds texts waits for their embeddings: no other process may make them. Failures are told, and it goes on. null: no embedder. */
+/**
+ * A command that adds texts waits for their embeddings: no other process may make them. It prints failures, and goes on. null: no
+ * embedder.
+ */
 export async function finishEmbedding(
   holdfast: Holdfast,
   kind: EmbeddedKind,

@@ -20,7 +20,7 @@ export function fitBudget(hits: readonly SearchHit[], tokens: number): readonly 
   });
 }
 
-/** The best hits by their scores, at most `limit`, and at most `perSession` of one session; of equal scores, the one that was added first. */
+/** The best hits by their scores, at most `limit`, and `perSession` of one session; of equal scores, the one that was added first. */
 export class BestHits<T extends { readonly hit: SearchHit }> {
   readonly #limit: number;
   readonly #perSession: number;
