@@ -76,7 +76,7 @@ export function unsupported(source: string, offset: number, part: string): Holdf
   );
 }
 
-/** An error of evaluation, where no place is known; whoever evaluates an expression adds it with `placeError`. */
+/** An error of evaluation, where no place is known; the evaluator of the expression adds it with `placeError`. */
 export class EvaluationError extends Error {
   readonly kind: CypherErrorKind;
   readonly detail: string;

@@ -1,4 +1,4 @@
-// Bounds how deeply the values of a result nest: whoever reads them may recurse.
+// Bounds how deeply the values of a result nest: a reader of them may recurse.
 import type { HoldfastError } from "../../../contracts/errors.ts";
 import { CYPHER_LIMITS, exceedsLimit } from "../limits.ts";
 import { type CypherValue, isList, isMap } from "./value.ts";
